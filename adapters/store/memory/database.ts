@@ -1,0 +1,145 @@
+/**
+ * What several in-memory stores share: the tables, as maps.
+ *
+ * Owns: the data and the fence. Does not own: the operations. Each operation runs synchronously from start to end, so it
+ * is atomic; values are replaced, never changed in place, so what was given out stays as it was.
+ */
+import type {
+  AcquisitionId,
+  Epoch,
+  Generation,
+  InstanceId,
+  JournalSeq,
+  MessageId,
+  ChatId,
+  SeatKey,
+  UpdateId,
+} from "../../../machines/ids.ts";
+import { epoch as epochOf } from "../../../machines/ids.ts";
+import type { LeaseHolder } from "../../../machines/lease.rules.ts";
+import type {
+  Binding,
+  Fenced,
+  JournalEntry,
+  PendingProvision,
+  SeatClaim,
+  SeatEnd,
+  SeatRegistration,
+  StoreStatus,
+} from "../../../services/ports.ts";
+import { closedError } from "../errors.ts";
+import { pollingUnknown } from "../limits.ts";
+
+export interface Claim {
+  readonly seat: SeatKey;
+  readonly instanceId: InstanceId;
+  readonly generation: Generation;
+  readonly acquisition: AcquisitionId;
+}
+
+export interface OpenEntry {
+  readonly entry: JournalEntry;
+  readonly key: string;
+  readonly claim: Claim | null;
+}
+
+export interface DeadLetter {
+  readonly entry: JournalEntry;
+  readonly reason: string;
+  readonly deadAtMs: number;
+}
+
+export interface LeaseState {
+  readonly epoch: Epoch;
+  readonly renewals: number;
+  readonly holder: LeaseHolder | null;
+  readonly expiresAtMs: number;
+}
+
+export class MemoryDatabase {
+  readonly profileId: string;
+  lease: LeaseState = { epoch: epochOf(0), renewals: 0, holder: null, expiresAtMs: 0 };
+  cursor: UpdateId | null = null;
+  lastSeq = 0;
+  polling: StoreStatus["polling"] = pollingUnknown;
+  readonly seatClaims = new Map<SeatKey, SeatClaim>();
+  readonly registrations = new Map<SeatKey, SeatRegistration & { readonly ended: SeatEnd | null }>();
+  readonly bindings = new Map<SeatKey, Binding>();
+  readonly provisions = new Map<string, PendingProvision>();
+  /** By seat and thread. */
+  readonly cleanups = new Map<string, StoreStatus["cleanups"][number]>();
+  /** Open entries in order of admission: a map keeps the order of first insertion, replacement included. */
+  readonly updates = new Map<JournalSeq, OpenEntry>();
+  /** Keys (id and digest) of open entries. */
+  readonly openKeys = new Set<string>();
+  /** Open entries of each id, in order of admission. */
+  readonly openById = new Map<UpdateId, readonly JournalSeq[]>();
+  /** When an update (id and digest) was settled, in order of settlement. */
+  readonly tombstones = new Map<string, number>();
+  readonly deadLetters = new Map<string, DeadLetter>();
+  readonly owners = new Map<ChatId, Map<MessageId, SeatKey>>();
+  readonly counters = new Map<string, number>();
+
+  constructor(profileId: string) {
+    this.profileId = profileId;
+  }
+
+  isCurrent(epoch: Epoch): boolean {
+    return this.lease.epoch === epoch && this.lease.holder !== null;
+  }
+
+  isRegistered(who: Pick<SeatRegistration, "seat" | "instanceId">): boolean {
+    const present = this.registrations.get(who.seat);
+    return present?.ended === null && present.instanceId === who.instanceId;
+  }
+
+  replaceEntry(open: OpenEntry): void {
+    this.updates.set(open.entry.seq, open);
+  }
+
+  removeEntry({ entry, key }: OpenEntry): void {
+    this.updates.delete(entry.seq);
+    this.openKeys.delete(key);
+    const others = (this.openById.get(entry.updateId) ?? []).filter((seq) => seq !== entry.seq);
+    if (others.length === 0) this.openById.delete(entry.updateId);
+    else this.openById.set(entry.updateId, others);
+  }
+
+  bury(open: OpenEntry, nowMs: number): void {
+    this.removeEntry(open);
+    this.tombstones.delete(open.key); // last in the order of settlement again
+    this.tombstones.set(open.key, nowMs);
+  }
+
+  addToCounter(reason: string, by: number): void {
+    this.counters.set(reason, (this.counters.get(reason) ?? 0) + by);
+  }
+}
+
+/** One handle: runs operations while it is open, and answers on a microtask. */
+export class MemoryHandle {
+  readonly db: MemoryDatabase;
+  #closed = false;
+
+  constructor(db: MemoryDatabase) {
+    this.db = db;
+  }
+
+  // `async` turns a thrown error into a rejection and the value into a promise; the body runs at the call.
+
+  async run<T>(operation: () => T): Promise<T> {
+    if (this.#closed) throw closedError();
+    return operation();
+  }
+
+  runAsLeader<T>(epoch: Epoch, change: () => T): Promise<T | Fenced> {
+    return this.run(() => {
+      if (!this.db.isCurrent(epoch)) return { kind: "fenced", current: this.db.lease.epoch } as const;
+      return change();
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+}

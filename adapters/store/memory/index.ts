@@ -1,0 +1,41 @@
+/**
+ * The store in memory, for simulation and tests: the behaviour of the SQLite store without the disk.
+ *
+ * Owns: the composition of the `Store` port. Does not own: its parts. No timers: every answer comes on a microtask.
+ */
+import type { Clock, Store } from "../../../services/ports.ts";
+import { MemoryDatabase, MemoryHandle } from "./database.ts";
+import { journalStore } from "./journal.ts";
+import { leaseStore } from "./lease.ts";
+import { seatStore } from "./seats.ts";
+import { ownershipStore, statusStore } from "./status.ts";
+import { registrationStore } from "./registrations.ts";
+import { threadStore } from "./threads.ts";
+import { workStore } from "./work.ts";
+
+export { MemoryDatabase } from "./database.ts";
+
+/** A handle on `database`; several handles on one database are several processes on one store. */
+export function openMemoryStore(options: { readonly database: MemoryDatabase; readonly clock: Clock }): Store {
+  const { database, clock } = options;
+  const handle = new MemoryHandle(database);
+  return {
+    lease: leaseStore(handle, clock),
+    seats: seatStore(handle),
+    registrations: registrationStore(handle),
+    threads: threadStore(handle),
+    journal: journalStore(handle),
+    work: workStore(handle),
+    ownership: ownershipStore(handle),
+    status: statusStore(handle, clock),
+    close: () => {
+      handle.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** A store of its own. */
+export function createMemoryStore(options: { readonly clock: Clock }): Store {
+  return openMemoryStore({ database: new MemoryDatabase("memory"), clock: options.clock });
+}

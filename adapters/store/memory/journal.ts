@@ -1,0 +1,101 @@
+/**
+ * The journal in memory.
+ *
+ * Owns: admission, heads, the leader's ends. Does not own: claims (`work.ts`). The rules are the SQLite twin's; expired
+ * tombstones are removed in order of settlement, which is close enough since they count no more.
+ */
+import { journalSeq, type JournalSeq, type Lane } from "../../../machines/ids.ts";
+import type { AdmittedUpdate, JournalEntry, JournalStore } from "../../../services/ports.ts";
+import { digestOf } from "../digest.ts";
+import { isRemembered, journalEntriesMax, tombstonePrunedMax } from "../limits.ts";
+import type { MemoryDatabase, MemoryHandle, OpenEntry } from "./database.ts";
+
+function isKnown(db: MemoryDatabase, key: string, nowMs: number): boolean {
+  const settledAtMs = db.tombstones.get(key);
+  const isSettled = settledAtMs !== undefined && isRemembered(settledAtMs, nowMs);
+  return isSettled || db.openKeys.has(key) || db.deadLetters.has(key);
+}
+
+function unknownOf(db: MemoryDatabase, updates: readonly AdmittedUpdate[], nowMs: number) {
+  const fresh = new Map<string, AdmittedUpdate>();
+  for (const update of updates) {
+    const key = `${update.updateId}:${digestOf(update.body)}`;
+    if (!fresh.has(key) && !isKnown(db, key, nowMs)) fresh.set(key, update);
+  }
+  return fresh;
+}
+
+function add(db: MemoryDatabase, key: string, update: AdmittedUpdate, nowMs: number): void {
+  db.lastSeq += 1;
+  const seq = journalSeq(db.lastSeq);
+  const { updateId, lane, body } = update;
+  const times = { admittedAtMs: nowMs, attempts: 0, nextAttemptAtMs: nowMs, redelivered: false };
+  db.updates.set(seq, { key, claim: null, entry: { seq, updateId, lane, body, ...times } });
+  db.openKeys.add(key);
+  db.openById.set(updateId, [...(db.openById.get(updateId) ?? []), seq]);
+}
+
+function prune(db: MemoryDatabase, nowMs: number, removedMax: number): void {
+  let left = removedMax;
+  for (const [key, settledAtMs] of db.tombstones) {
+    if (left === 0 || isRemembered(settledAtMs, nowMs)) return;
+    db.tombstones.delete(key);
+    left -= 1;
+  }
+}
+
+function headsOf(db: MemoryDatabase, except: readonly Lane[], limit: number): readonly JournalEntry[] {
+  const seen = new Set<Lane>(except);
+  const heads: JournalEntry[] = [];
+  for (const { entry, claim } of db.updates.values()) {
+    if (heads.length >= limit) break;
+    if (claim !== null || seen.has(entry.lane)) continue;
+    seen.add(entry.lane);
+    heads.push(entry);
+  }
+  return heads;
+}
+
+/** The entry, unless a current registration has it in hand. */
+function endable(db: MemoryDatabase, seq: JournalSeq): OpenEntry | null {
+  const open = db.updates.get(seq);
+  if (open === undefined) return null;
+  return open.claim !== null && db.isRegistered(open.claim) ? null : open;
+}
+
+export function journalStore(handle: MemoryHandle): JournalStore {
+  const { db } = handle;
+  return {
+    cursor: () => handle.run(() => db.cursor),
+
+    admit: ({ epoch, updates, cursor, nowMs }) =>
+      handle.runAsLeader(epoch, () => {
+        const fresh = unknownOf(db, updates, nowMs);
+        if (db.updates.size + fresh.size > journalEntriesMax) return { kind: "full" } as const;
+        for (const [key, update] of fresh) add(db, key, update, nowMs);
+        db.cursor = cursor;
+        prune(db, nowMs, updates.length + tombstonePrunedMax);
+        return { kind: "admitted", added: fresh.size, duplicates: updates.length - fresh.size } as const;
+      }),
+
+    heads: ({ except, limit }) => handle.run(() => headsOf(db, except, limit)),
+
+    drop: ({ epoch, seq, reason, nowMs }) =>
+      handle.runAsLeader(epoch, () => {
+        const open = endable(db, seq);
+        if (open === null) return { kind: "missing" } as const;
+        db.bury(open, nowMs);
+        db.addToCounter(reason, 1);
+        return { kind: "dropped" } as const;
+      }),
+
+    deadLetter: ({ epoch, seq, reason, nowMs }) =>
+      handle.runAsLeader(epoch, () => {
+        const open = endable(db, seq);
+        if (open === null) return { kind: "missing" } as const;
+        db.removeEntry(open);
+        db.deadLetters.set(open.key, { entry: open.entry, reason, deadAtMs: nowMs });
+        return { kind: "deadLettered" } as const;
+      }),
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * Registrations in memory.
+ *
+ * Owns: who is current on a seat, and what a new registration means to clean-ups and entries in hand. Does not own: proof.
+ */
+import { sameTarget } from "../../../machines/ids.ts";
+import type { RegistrationStore } from "../../../services/ports.ts";
+import type { MemoryHandle } from "./database.ts";
+
+export function registrationStore(handle: MemoryHandle): RegistrationStore {
+  const { db } = handle;
+  return {
+    commit: ({ epoch, registration }) =>
+      handle.runAsLeader(epoch, () => {
+        const { seat, instanceId, thread } = registration;
+        db.registrations.set(seat, { ...registration, ended: null });
+        for (const [key, cleanup] of db.cleanups)
+          if (thread !== null && sameTarget(cleanup.target, thread.target)) db.cleanups.delete(key);
+        for (const open of db.updates.values())
+          if (open.claim?.seat === seat && open.claim.instanceId !== instanceId)
+            db.replaceEntry({ ...open, claim: null, entry: { ...open.entry, redelivered: true } });
+        return { kind: "committed" } as const;
+      }),
+
+    end: ({ epoch, seat, generation, reason }) =>
+      handle.runAsLeader(epoch, () => {
+        const present = db.registrations.get(seat);
+        if (present?.generation !== generation) return { kind: "superseded" } as const;
+        // Ending twice keeps the first reason: the first answer may have been lost.
+        if (present.ended === null) db.registrations.set(seat, { ...present, ended: reason });
+        return { kind: "ended" } as const;
+      }),
+  };
+}

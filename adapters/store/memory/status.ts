@@ -1,0 +1,60 @@
+/**
+ * Message owners, counters and the status view in memory.
+ *
+ * Owns: what is no authority over anything. Does not own: the tables it looks at.
+ */
+import type { MessageId, SeatKey } from "../../../machines/ids.ts";
+import type { Clock, OwnershipStore, StatusStore } from "../../../services/ports.ts";
+import { byBytes } from "../order.ts";
+import type { MemoryDatabase, MemoryHandle } from "./database.ts";
+import { readLease } from "./lease.ts";
+import { allBindings, allCleanups, allProvisions } from "./threads.ts";
+
+export function ownershipStore(handle: MemoryHandle): OwnershipStore {
+  const { owners } = handle.db;
+  return {
+    record: (entries) =>
+      handle.run(() => {
+        for (const { chatId, messageId, seat } of entries) {
+          const ofChat = owners.get(chatId) ?? new Map<MessageId, SeatKey>();
+          owners.set(chatId, ofChat.set(messageId, seat));
+        }
+      }),
+    ownerOf: (chatId, messageId) => handle.run(() => owners.get(chatId)?.get(messageId) ?? null),
+  };
+}
+
+function journalCounts(db: MemoryDatabase) {
+  let claimed = 0;
+  for (const { claim } of db.updates.values()) if (claim !== null) claimed += 1;
+  return { waiting: db.updates.size - claimed, claimed, deadLetters: db.deadLetters.size };
+}
+
+export function statusStore(handle: MemoryHandle, clock: Clock): StatusStore {
+  const { db } = handle;
+  return {
+    count: (reason, by) =>
+      handle.run(() => {
+        db.addToCounter(reason, by);
+      }),
+
+    notePolling: async ({ epoch, okAtMs, health }) => {
+      await handle.runAsLeader(epoch, () => {
+        db.polling = { okAtMs, health };
+      });
+    },
+
+    read: () =>
+      handle.run(() => ({
+        lease: readLease(db, clock.nowMs()),
+        cursor: db.cursor,
+        registrations: [...db.registrations.values()].sort((a, b) => byBytes(a.seat, b.seat)),
+        bindings: allBindings(db),
+        provisions: allProvisions(db),
+        cleanups: allCleanups(db),
+        journal: journalCounts(db),
+        drops: Object.fromEntries(db.counters),
+        polling: db.polling,
+      })),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * Claims in memory.
+ *
+ * Owns: taking, settling and returning entries. Does not own: when a dead holder's claims end (`registrations.commit`).
+ */
+import type { AcquisitionId, JournalSeq, UpdateId } from "../../../machines/ids.ts";
+import type { Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
+import type { MemoryDatabase, MemoryHandle, OpenEntry } from "./database.ts";
+
+function claimEntry(db: MemoryDatabase, updateId: UpdateId, claimant: Claimant): ClaimOutcome {
+  const { seat, instanceId, generation, acquisition } = claimant;
+  if (!db.isRegistered(claimant) || db.registrations.get(seat)?.generation !== generation) return { kind: "stale" };
+  const seq = db.openById.get(updateId)?.[0];
+  const open = seq === undefined ? undefined : db.updates.get(seq);
+  // Whatever is forwarded was admitted once, so "not open" means "ended before", with or without a tombstone.
+  if (open === undefined) return { kind: "settled" };
+  if (open.claim !== null) {
+    const isOwn = open.claim.seat === seat && open.claim.instanceId === instanceId;
+    return { kind: isOwn ? "repeated" : "heldElsewhere" };
+  }
+  db.replaceEntry({ ...open, claim: { seat, instanceId, generation, acquisition } });
+  return { kind: "claimed", entry: open.entry };
+}
+
+export function workStore(handle: MemoryHandle): WorkStore {
+  const { db } = handle;
+  const held = (seq: JournalSeq, acquisition: AcquisitionId): OpenEntry | null => {
+    const open = db.updates.get(seq);
+    return open?.claim?.acquisition === acquisition ? open : null;
+  };
+  return {
+    claim: ({ updateId, claimant }) => handle.run(() => claimEntry(db, updateId, claimant)),
+
+    settle: ({ seq, acquisition, nowMs }) =>
+      handle.run(() => {
+        const open = held(seq, acquisition);
+        if (open === null) return { kind: "notYours" } as const;
+        db.bury(open, nowMs);
+        return { kind: "settled" } as const;
+      }),
+
+    fail: ({ seq, acquisition, nextAttemptAtMs }) =>
+      handle.run(() => {
+        const open = held(seq, acquisition);
+        if (open === null) return { kind: "notYours" } as const;
+        const entry = { ...open.entry, attempts: open.entry.attempts + 1, nextAttemptAtMs };
+        db.replaceEntry({ ...open, claim: null, entry });
+        return { kind: "returned" } as const;
+      }),
+  };
+}

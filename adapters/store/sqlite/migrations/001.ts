@@ -1,0 +1,106 @@
+/**
+ * Schema 1: every table of a profile's store.
+ *
+ * Owns: the first shape of the tables. Never edited once released: later shapes are later migrations.
+ *
+ * - Times are REAL: milliseconds may carry a fraction, and a fraction must not fail a write.
+ * - `updates` holds open entries only. An entry is *unclaimed* while `claim_acquisition` is NULL; two partial indexes
+ *   split it by that, so neither the heads of the lanes nor the claims of a seat are ever searched for.
+ * - `journal_size` is kept by triggers: counting 100,000 rows at each admission would make depth cost something.
+ * - `reservations`, `outbox` and `offers` exist from the start and are filled by later parts.
+ */
+export const migration001 = {
+  version: 1,
+  sql: `
+CREATE TABLE lease (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  epoch INTEGER NOT NULL, renewals INTEGER NOT NULL, expires_at_ms REAL NOT NULL,
+  instance_id TEXT, incarnation TEXT, endpoint TEXT, secret TEXT
+) STRICT;
+INSERT INTO lease (id, epoch, renewals, expires_at_ms) VALUES (1, 0, 0, 0);
+
+CREATE TABLE cursor (id INTEGER PRIMARY KEY CHECK (id = 1), next_update_id INTEGER NOT NULL) STRICT;
+
+CREATE TABLE polling (id INTEGER PRIMARY KEY CHECK (id = 1), ok_at_ms REAL, health TEXT NOT NULL) STRICT;
+
+CREATE TABLE updates (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  update_id INTEGER NOT NULL, digest TEXT NOT NULL, lane TEXT NOT NULL, body TEXT NOT NULL,
+  admitted_at_ms REAL NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at_ms REAL NOT NULL,
+  last_failure TEXT, redelivered INTEGER NOT NULL DEFAULT 0,
+  claim_seat TEXT, claim_instance TEXT, claim_generation TEXT, claim_acquisition TEXT
+) STRICT;
+CREATE INDEX updates_by_id ON updates (update_id, digest);
+CREATE INDEX updates_unclaimed ON updates (lane, seq) WHERE claim_acquisition IS NULL;
+CREATE INDEX updates_claimed ON updates (claim_seat, claim_instance) WHERE claim_acquisition IS NOT NULL;
+
+CREATE TABLE journal_size (id INTEGER PRIMARY KEY CHECK (id = 1), entries INTEGER NOT NULL) STRICT;
+INSERT INTO journal_size (id, entries) VALUES (1, 0);
+CREATE TRIGGER updates_added AFTER INSERT ON updates BEGIN UPDATE journal_size SET entries = entries + 1; END;
+CREATE TRIGGER updates_removed AFTER DELETE ON updates BEGIN UPDATE journal_size SET entries = entries - 1; END;
+
+CREATE TABLE tombstones (
+  update_id INTEGER NOT NULL, digest TEXT NOT NULL, settled_at_ms REAL NOT NULL,
+  PRIMARY KEY (update_id, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstones_by_age ON tombstones (settled_at_ms);
+
+CREATE TABLE dead_letters (
+  seq INTEGER PRIMARY KEY,
+  update_id INTEGER NOT NULL, digest TEXT NOT NULL, lane TEXT NOT NULL, body TEXT NOT NULL,
+  admitted_at_ms REAL NOT NULL, attempts INTEGER NOT NULL, last_failure TEXT,
+  reason TEXT NOT NULL, dead_at_ms REAL NOT NULL
+) STRICT;
+CREATE INDEX dead_letters_by_id ON dead_letters (update_id, digest);
+
+CREATE TABLE seat_claims (seat TEXT PRIMARY KEY, instance_id TEXT NOT NULL, incarnation TEXT NOT NULL) STRICT;
+
+CREATE TABLE registrations (
+  seat TEXT PRIMARY KEY, instance_id TEXT NOT NULL, generation TEXT NOT NULL, incarnation TEXT,
+  chat_id INTEGER, thread_id INTEGER, slot TEXT, thread_name TEXT,
+  at_ms REAL NOT NULL, ended TEXT, ended_at_ms REAL
+) STRICT;
+
+CREATE TABLE bindings (
+  seat TEXT PRIMARY KEY, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL,
+  slot TEXT NOT NULL, thread_name TEXT NOT NULL, created_at_ms REAL NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX bindings_by_thread ON bindings (chat_id, thread_id);
+CREATE INDEX bindings_by_slot ON bindings (chat_id, slot);
+
+CREATE TABLE provisions (
+  id TEXT PRIMARY KEY, seat TEXT NOT NULL UNIQUE, chat_id INTEGER NOT NULL, slot TEXT NOT NULL,
+  thread_name TEXT NOT NULL, started_at_ms REAL NOT NULL, status TEXT NOT NULL,
+  UNIQUE (chat_id, slot)
+) STRICT;
+
+CREATE TABLE cleanups (
+  seat TEXT NOT NULL, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, at_ms REAL NOT NULL,
+  PRIMARY KEY (seat, chat_id, thread_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cleanups_by_thread ON cleanups (chat_id, thread_id);
+
+CREATE TABLE reservations (
+  chat_id INTEGER NOT NULL, slot TEXT NOT NULL, seat TEXT NOT NULL, at_ms REAL NOT NULL,
+  PRIMARY KEY (chat_id, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE message_owners (
+  chat_id INTEGER NOT NULL, message_id INTEGER NOT NULL, seat TEXT NOT NULL, recorded_at_ms REAL NOT NULL,
+  PRIMARY KEY (chat_id, message_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE outbox (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, seat TEXT NOT NULL, method TEXT NOT NULL, payload TEXT NOT NULL,
+  parts_done INTEGER NOT NULL DEFAULT 0, parts_total INTEGER NOT NULL, status TEXT NOT NULL, created_at_ms REAL NOT NULL
+) STRICT;
+
+CREATE TABLE offers (
+  id TEXT PRIMARY KEY, donor_seat TEXT NOT NULL, recipient_seat TEXT NOT NULL, entries TEXT NOT NULL,
+  status TEXT NOT NULL, offered_at_ms REAL NOT NULL
+) STRICT;
+
+CREATE TABLE counters (reason TEXT PRIMARY KEY, count INTEGER NOT NULL, last_at_ms REAL NOT NULL) STRICT;
+`,
+} as const;

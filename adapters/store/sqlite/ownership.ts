@@ -1,0 +1,27 @@
+/**
+ * Which seat a message belongs to.
+ *
+ * Owns: `message_owners`. Does not own: what routing makes of it. A message's last recorded owner is its owner.
+ */
+import type { SeatKey } from "../../../machines/ids.ts";
+import type { Clock, OwnershipStore } from "../../../services/ports.ts";
+import type { Connection } from "./connection.ts";
+
+const sql = {
+  put: `INSERT INTO message_owners (chat_id, message_id, seat, recorded_at_ms) VALUES (?, ?, ?, ?)
+    ON CONFLICT (chat_id, message_id) DO UPDATE SET seat = excluded.seat, recorded_at_ms = excluded.recorded_at_ms`,
+  get: "SELECT seat FROM message_owners WHERE chat_id = ? AND message_id = ?",
+} as const;
+
+export function ownershipStore(connection: Connection, clock: Clock): OwnershipStore {
+  return {
+    record: (entries) =>
+      connection.grouped(() => {
+        const nowMs = clock.nowMs();
+        for (const { chatId, messageId, seat } of entries) connection.sql(sql.put).run(chatId, messageId, seat, nowMs);
+      }),
+
+    ownerOf: (chatId, messageId) =>
+      connection.read(() => connection.sql<{ seat: SeatKey }>(sql.get).get(chatId, messageId)?.seat ?? null),
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Shapes that several tables share, and their way back to the port's types.
+ *
+ * Owns: rows of incarnations, threads and journal entries. Does not own: any query. Identities come back under their
+ * brands because only branded values were written; the row types say so where the columns are named.
+ */
+import type {
+  ChatId,
+  Incarnation,
+  JournalSeq,
+  Lane,
+  SeatKey,
+  ThreadId,
+  ThreadTarget,
+  BoundThread,
+  UpdateId,
+} from "../../../machines/ids.ts";
+import type { JournalEntry, PendingProvision } from "../../../services/ports.ts";
+
+export function incarnationOf(json: string): Incarnation {
+  return JSON.parse(json) as Incarnation; // written by this store from the same type
+}
+
+export interface TargetRow {
+  readonly chat_id: ChatId;
+  readonly thread_id: ThreadId;
+}
+
+export interface ThreadRow extends TargetRow {
+  readonly slot: string;
+  readonly thread_name: string;
+}
+
+export const targetOf = (row: TargetRow): ThreadTarget => ({ chatId: row.chat_id, threadId: row.thread_id });
+
+export const threadOf = (row: ThreadRow): BoundThread => ({
+  target: targetOf(row),
+  slot: row.slot,
+  threadName: row.thread_name,
+});
+
+export const entryColumns =
+  "u.seq, u.update_id, u.lane, u.body, u.admitted_at_ms, u.attempts, u.next_attempt_at_ms, u.redelivered";
+
+export interface EntryRow {
+  readonly seq: JournalSeq;
+  readonly update_id: UpdateId;
+  readonly lane: Lane;
+  readonly body: string;
+  readonly admitted_at_ms: number;
+  readonly attempts: number;
+  readonly next_attempt_at_ms: number;
+  readonly redelivered: 0 | 1;
+}
+
+export const entryOf = (row: EntryRow): JournalEntry => ({
+  seq: row.seq,
+  updateId: row.update_id,
+  lane: row.lane,
+  body: row.body,
+  admittedAtMs: row.admitted_at_ms,
+  attempts: row.attempts,
+  nextAttemptAtMs: row.next_attempt_at_ms,
+  redelivered: row.redelivered === 1,
+});
+
+export interface BindingRow extends ThreadRow {
+  readonly seat: SeatKey;
+  readonly created_at_ms: number;
+}
+
+export interface ProvisionRow {
+  readonly id: string;
+  readonly seat: SeatKey;
+  readonly chat_id: ChatId;
+  readonly slot: string;
+  readonly thread_name: string;
+  readonly started_at_ms: number;
+  readonly status: PendingProvision["status"];
+}

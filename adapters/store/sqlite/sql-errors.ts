@@ -1,0 +1,44 @@
+/**
+ * SQLite's errors in words.
+ *
+ * Owns: the translation to `StoreError`. Does not own: retrying (the caller's chart decides).
+ * SQLite's messages name tables and columns, never values, so they are safe to show.
+ */
+import Database from "better-sqlite3";
+import { StoreError } from "../errors.ts";
+
+/** How long a statement waits for another process's write lock. */
+export const busyTimeoutMs = 1_000;
+
+/** The error as a `StoreError`; anything that is not SQLite's is passed on unchanged. */
+export function toStoreError(error: unknown): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  const { code, message } = error;
+  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"))
+    return new StoreError(
+      "busy",
+      `The store was locked by another process for ${busyTimeoutMs} ms; nothing was written: try again.`,
+    );
+  if (code.startsWith("SQLITE_FULL"))
+    return new StoreError("full", "The store's drive is full; nothing was written: free some space.");
+  if (isDamage(error))
+    return new StoreError(
+      "damaged",
+      `The store is damaged (${code}): stop all instances and run partyline doctor --recover.`,
+    );
+  if (code.startsWith("SQLITE_IOERR"))
+    return new StoreError("io", `The store's drive failed (${code}): check the drive, then start again.`);
+  if (["SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN", "SQLITE_AUTH"].some((prefix) => code.startsWith(prefix)))
+    return new StoreError(
+      "unwritable",
+      `The store cannot be written (${code}): check the owner and mode of its folder.`,
+    );
+  return new StoreError("failed", `The store refused a statement (${code}: ${message}): please report this.`);
+}
+
+export function isDamage(error: unknown): boolean {
+  return (
+    error instanceof Database.SqliteError &&
+    (error.code.startsWith("SQLITE_CORRUPT") || error.code.startsWith("SQLITE_NOTADB"))
+  );
+}

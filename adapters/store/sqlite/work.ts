@@ -1,0 +1,70 @@
+/**
+ * Claims on journal entries, group-committed.
+ *
+ * Owns: the claim columns of `updates`. Does not own: when a dead holder's claims end (`registrations.commit`).
+ *
+ * Invariants:
+ * 1. Only the seat's current registration claims; the check and the claim are one transaction.
+ * 2. Only the exact acquisition settles or returns an entry.
+ */
+import type { AcquisitionId, InstanceId, JournalSeq, SeatKey } from "../../../machines/ids.ts";
+import type { Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
+import type { Connection } from "./connection.ts";
+import { bury } from "./journal.ts";
+import { isCurrent } from "./registrations.ts";
+import { entryColumns, entryOf, type EntryRow } from "./rows.ts";
+
+interface ClaimableRow extends EntryRow {
+  readonly claim_seat: SeatKey | null;
+  readonly claim_instance: InstanceId | null;
+  readonly claim_acquisition: AcquisitionId | null;
+}
+
+/** Exported for the tests that read the query plans. */
+export const workSql = {
+  // Ids restart, so several entries may carry one id: they are claimed in order of admission.
+  earliest: `SELECT ${entryColumns}, u.claim_seat, u.claim_instance, u.claim_acquisition
+    FROM updates AS u INDEXED BY updates_by_id WHERE u.update_id = ? ORDER BY u.seq LIMIT 1`,
+  claim: `UPDATE updates SET claim_seat = ?, claim_instance = ?, claim_generation = ?, claim_acquisition = ?
+    WHERE seq = ?`,
+  isHeld: "SELECT 1 FROM updates WHERE seq = ? AND claim_acquisition = ?",
+  putBack: `UPDATE updates SET attempts = attempts + 1, next_attempt_at_ms = ?, last_failure = ?,
+      claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL
+    WHERE seq = ? AND claim_acquisition = ?`,
+} as const;
+
+function claimEntry(connection: Connection, update: number, claimant: Claimant): ClaimOutcome {
+  if (!isCurrent(connection, claimant)) return { kind: "stale" };
+  const row = connection.sql<ClaimableRow>(workSql.earliest).get(update);
+  // No tombstone either: dead-lettered, or settled so long ago that its tombstone expired. Only an update that was
+  // once admitted is ever forwarded, so "not open" always means "ended before".
+  if (row === undefined) return { kind: "settled" };
+  if (row.claim_acquisition !== null) {
+    const isOwn = row.claim_seat === claimant.seat && row.claim_instance === claimant.instanceId;
+    return { kind: isOwn ? "repeated" : "heldElsewhere" };
+  }
+  const { seat, instanceId, generation, acquisition } = claimant;
+  connection.sql(workSql.claim).run(seat, instanceId, generation, acquisition, row.seq);
+  return { kind: "claimed", entry: entryOf(row) };
+}
+
+export function workStore(connection: Connection): WorkStore {
+  const isHeld = (seq: JournalSeq, acquisition: AcquisitionId): boolean =>
+    connection.sql(workSql.isHeld).get(seq, acquisition) !== undefined;
+  return {
+    claim: ({ updateId, claimant }) => connection.grouped(() => claimEntry(connection, updateId, claimant)),
+
+    settle: ({ seq, acquisition, nowMs }) =>
+      connection.grouped(() => {
+        if (!isHeld(seq, acquisition)) return { kind: "notYours" } as const;
+        bury(connection, seq, nowMs);
+        return { kind: "settled" } as const;
+      }),
+
+    fail: ({ seq, acquisition, reason, nextAttemptAtMs }) =>
+      connection.grouped(() => {
+        const put = connection.sql(workSql.putBack).run(nextAttemptAtMs, reason, seq, acquisition);
+        return { kind: put.changes === 1 ? "returned" : "notYours" } as const;
+      }),
+  };
+}

@@ -1,0 +1,45 @@
+/**
+ * Names of endpoints, and the path that a name stands for (protocol §2.6, §2.7, Appendix A).
+ *
+ * Owns: both rules. Does not own: whether anything serves there.
+ * Invariants: server and client derive the same paths from the same address, without asking each other.
+ */
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import path from "node:path";
+import process from "node:process";
+import type { InstanceId } from "../../../machines/ids.ts";
+import { historicalPrefix, socketPathBytesMax } from "../../../machines/wire/constants.ts";
+
+/** The `san` of §2.6: at most 80 characters of `[A-Za-z0-9_.-]`. */
+export const sanitised = (text: string): string => text.replace(/[^A-Za-z0-9_.-]/gu, "_").slice(0, 80);
+
+export const leaderPath = (folder: string): string => path.join(folder, "bus.sock");
+export const followerPath = (folder: string, instance: InstanceId): string =>
+  path.join(folder, "followers", `${sanitised(instance)}.sock`);
+
+/** Where endpoints go whose own path is too long, or on a drive that has no sockets. */
+export const overflowFolder = (tmpFolder: string): string =>
+  path.join(tmpFolder, `${historicalPrefix}-${String(process.getuid?.() ?? "user")}`);
+
+export const overflowPath = (address: string, tmpFolder: string): string =>
+  path.join(overflowFolder(tmpFolder), `${createHash("sha256").update(address).digest("hex").slice(0, 16)}.sock`);
+
+/** Whether a path lies in the overflow folder and is named as its entries are. */
+export const isOverflowPath = (candidate: string, tmpFolder: string): boolean =>
+  path.dirname(candidate) === overflowFolder(tmpFolder) && /^[0-9a-f]{16}\.sock$/.test(path.basename(candidate));
+
+/** §2.7: the path to bind or dial for an address. Resolving twice changes nothing. */
+export function resolvedPath(address: string, tmpFolder: string): string {
+  if (isOverflowPath(address, tmpFolder) || Buffer.byteLength(address) <= socketPathBytesMax) return address;
+  return overflowPath(address, tmpFolder);
+}
+
+/**
+ * The paths at which an address may be served, in the order to try them: the second one is where a server goes whose
+ * drive has no sockets.
+ */
+export function pathsOf(address: string, tmpFolder: string): readonly string[] {
+  const first = resolvedPath(address, tmpFolder);
+  return isOverflowPath(first, tmpFolder) ? [first] : [first, overflowPath(address, tmpFolder)];
+}

@@ -1,0 +1,43 @@
+/**
+ * The transport over unix sockets, for processes of one host.
+ *
+ * Owns: wiring of endpoints and links to one folder. Does not own: who may publish (the `publish` of a listen request),
+ * authentication (the handler), reconnecting.
+ */
+import os from "node:os";
+import type { Clock, Transport } from "../../../services/ports.ts";
+import type { TransportCounters } from "../wire/counters.ts";
+import { followerPath, leaderPath } from "./address.ts";
+import { connect } from "./connect.ts";
+import { UnixEndpoint } from "./endpoint.ts";
+import { UnixLink } from "./link.ts";
+
+export interface UnixTransportOptions {
+  /** Where the sockets of this profile go; absolute. Created and made private (0700) when something is served. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly counters: TransportCounters;
+  /** Where overlong paths go, and those on drives without sockets. Default: the system's; peers must agree on it. */
+  readonly tmpFolder?: string;
+}
+
+export function createUnixTransport({
+  folder,
+  clock,
+  counters,
+  tmpFolder = os.tmpdir(),
+}: UnixTransportOptions): Transport {
+  const leaderAddress = leaderPath(folder);
+  return {
+    leaderAddress,
+    followerAddress: (instance) => followerPath(folder, instance),
+    async listen(request) {
+      const endpoint = new UnixEndpoint(request, request.address === leaderAddress, { clock, tmpFolder, counters });
+      await endpoint.start();
+      return endpoint;
+    },
+    async dial(address, timeoutMs) {
+      return new UnixLink(await connect(address, timeoutMs, { timers: clock, tmpFolder }), clock, counters);
+    },
+  };
+}

@@ -1,0 +1,445 @@
+/**
+ * Partyline: many agent processes share one Telegram bot.
+ *
+ * `createInstance` puts this process on the line. It leads or follows as needed, emits the updates of its own thread,
+ * and makes Bot API calls confined to that thread.
+ *
+ * Owns: the public API and the composition of the real ports. Does not own: anything that decides (`machines/`).
+ */
+import { homedir } from "node:os";
+import { EventEmitter } from "node:events";
+import type { ApiMethods, Update } from "@grammyjs/types";
+import { toPromise } from "xstate";
+import type { Actor, InspectionEvent } from "xstate";
+import { systemClock } from "./adapters/host/clock.ts";
+import { botIdOf, checkProfile, profileFolder, stateHome } from "./adapters/host/home.ts";
+import type { Checked } from "./adapters/host/home.ts";
+import { systemIds } from "./adapters/host/ids.ts";
+import { systemProcesses } from "./adapters/host/processes.ts";
+import { redactor } from "./adapters/host/redact.ts";
+import { openSqliteStore } from "./adapters/store/sqlite/index.ts";
+import { createTelegramClient } from "./adapters/telegram/client/index.ts";
+import { createUnixTransport } from "./adapters/transport/unix/transport.ts";
+import { sameSecret } from "./adapters/transport/wire/secret.ts";
+import { asBody } from "./machines/calls.rules.ts";
+import { chatId } from "./machines/ids.ts";
+import type { BoundThread, Epoch } from "./machines/ids.ts";
+import { roleOf } from "./machines/instance.machine.ts";
+import type { instanceMachine, Role } from "./machines/instance.machine.ts";
+import { defaultLeaseTimings, faultOfTimings } from "./machines/lease.rules.ts";
+import type { LeaseTimings } from "./machines/lease.rules.ts";
+import { defaultMembershipTimings } from "./machines/membership.machine.ts";
+import { defaultSeatTimings } from "./machines/registration.machine.ts";
+import { faultOfName } from "./machines/seat.rules.ts";
+import { capability, protocolVersion } from "./machines/wire/constants.ts";
+import type { HandedUpdate } from "./services/inbox.ts";
+import { composeInstance } from "./services/instance.ts";
+import type { ComposedInstance } from "./services/instance.ts";
+import type { CallOutcome, Log, Store, StoreStatus, TelegramError } from "./services/ports.ts";
+import type { Settings } from "./services/runtime.ts";
+import { version } from "./version.ts";
+
+export type { BoundThread, Epoch, Role, TelegramError };
+export { version };
+
+export interface InstanceOptions {
+  /** The bot's token, from @BotFather. Never logged. */
+  readonly token: string;
+  /** Telegram user id of the one person whose messages have effects. Everything from others is a counted drop. */
+  readonly user: number;
+  /** The chat whose threads are used. Default: the private chat with `user`. */
+  readonly chat?: number;
+  /**
+   * Keeps seat and thread across restarts, and titles a new thread. A second live instance of the same name is refused.
+   * 1 to 64 letters, digits, `.`, `_`, `-`. Default: unnamed, the lowest free number under the parent process.
+   */
+  readonly name?: string;
+  /** Separate line of the same bot: own state, own leader. 1 to 32 lowercase letters or digits. Default `"default"`. */
+  readonly profile?: string;
+  /** State folder. Default `$PARTYLINE_HOME`, else the platform's place for state. */
+  readonly home?: string;
+  /** Bot API server. Default `https://api.telegram.org`. */
+  readonly apiRoot?: string;
+  /**
+   * `"auto"` (default): an update is settled just before its handlers are called, at most once. `"explicit"`: it is
+   * settled by `update.ack()`, and comes again to the seat's next process if this one dies before (at least once).
+   */
+  readonly ack?: "auto" | "explicit";
+  /** How long an empty poll is held open, in seconds, 1 to 50. Default 30. */
+  readonly pollSeconds?: number;
+  /** Changes to the lease's timings; all instances of a profile should use the same. */
+  readonly lease?: Partial<LeaseTimings>;
+  /** Where diagnostics go, already free of secrets. Default: nowhere. */
+  readonly log?: Log;
+  /** Sees everything that the charts do. What it throws is logged and has no other effect. */
+  readonly inspect?: (event: InspectionEvent) => void;
+}
+
+/** An update of this instance's thread. */
+export interface InstanceUpdate {
+  /** The same for every delivery of this update, for ever. */
+  readonly id: string;
+  readonly update: Update;
+  /** Another process of this seat took it and died before it was done with it. Only with `ack: "explicit"`. */
+  readonly redelivered: boolean;
+  /** Settles it; resolves when that is on disk. Does nothing with `ack: "auto"`. Repeating is harmless. */
+  ack(): Promise<void>;
+}
+
+export interface Trouble {
+  /** What kind of thing went wrong: `store`, `thread`, `unauthorized`, `unavailable`, `endpoint`, `handler`, … */
+  readonly kind: string;
+  readonly message: string;
+}
+
+export interface InstanceEvents {
+  /**
+   * An update. Handlers are called in the order of the thread and are not waited for. One that throws or rejects has
+   * failed: with `ack: "explicit"` the update comes again, at most twelve times, then it is set aside.
+   * Updates that arrive before the first handler is attached wait for it.
+   */
+  update: (update: InstanceUpdate) => void | Promise<void>;
+  role: (role: Role, epoch: Epoch) => void;
+  /** Something went wrong and is being dealt with; nothing is thrown when nobody listens. */
+  error: (trouble: Trouble) => void;
+}
+
+/** Telegram refused a call, or it is not known whether it was carried out. */
+export class CallError extends Error {
+  override readonly name = "CallError";
+  readonly method: string;
+  readonly outcome: Exclude<CallOutcome, { kind: "ok" }>;
+
+  constructor(method: string, outcome: Exclude<CallOutcome, { kind: "ok" }>) {
+    super(
+      outcome.kind === "rejected" || outcome.kind === "throttled"
+        ? `${method}: ${outcome.error.description}`
+        : outcome.kind === "ambiguous"
+          ? `${method} may or may not have been carried out (${outcome.reason}); it was not repeated`
+          : `${method} was not sent: ${outcome.reason}`,
+    );
+    this.method = method;
+    this.outcome = outcome;
+  }
+
+  /** Telegram's own error; null when Telegram did not answer. */
+  get error(): TelegramError | null {
+    return "error" in this.outcome ? this.outcome.error : null;
+  }
+  /** True when the call may have been carried out. */
+  get isAmbiguous(): boolean {
+    return this.outcome.kind === "ambiguous";
+  }
+}
+
+/** The instance cannot start with these options, or was refused its seat. The message says what to do. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+type Methods = ApiMethods<never>;
+type PayloadOf<Method extends keyof Methods> = Methods[Method] extends (args: infer Args) => unknown
+  ? Args extends { chat_id: unknown }
+    ? Omit<Args, "chat_id"> & Partial<Pick<Args, "chat_id">>
+    : Args
+  : Record<string, never>;
+type ResultOf<Method extends keyof Methods> = Methods[Method] extends (...args: never[]) => infer Result
+  ? Result
+  : never;
+
+export interface Instance {
+  /** `<pid>:<createdAtMs>`. */
+  readonly id: string;
+  /**
+   * Resolves when this instance can be written to: it has its thread, and leads or is registered. Rejects with a
+   * `StartError` when it was refused its seat or stopped before.
+   */
+  readonly ready: Promise<{ readonly role: Role; readonly thread: BoundThread | null }>;
+  readonly role: Role;
+  /** Epoch of the lease it leads under or follows; 0 before any. */
+  readonly epoch: Epoch;
+  /** Its thread; null before it is ready, and while the bot has no topics. */
+  readonly thread: BoundThread | null;
+  /** Attaches a handler; returns what detaches it. */
+  on<Name extends keyof InstanceEvents>(event: Name, handler: InstanceEvents[Name]): () => void;
+  /**
+   * Makes a Bot API call in this instance's thread: `chat_id` and `message_thread_id` are filled in, other chats,
+   * threads and messages are refused. Waits up to 30 s for a leader. Calls of one instance are not kept in order.
+   * Rejects with a `CallError`. A call whose outcome is unknown is never repeated, unless repeating is harmless.
+   */
+  call<Method extends keyof Methods & string>(method: Method, payload: PayloadOf<Method>): Promise<ResultOf<Method>>;
+  /**
+   * Leaves the line and closes everything, within 2 s. The thread stays for whoever comes back under this seat;
+   * `leave: true` deletes it. Repeating waits for the first.
+   */
+  stop(options?: { readonly leave?: boolean }): Promise<void>;
+  /** Resolves when the instance has stopped, on request or because it was refused. */
+  readonly stopped: Promise<void>;
+  /** The instance chart's actor: subscribe to it, never send to it. */
+  readonly actor: Actor<typeof instanceMachine>;
+}
+
+const silentLog: Log = { event: () => undefined };
+
+function must<Value>(checked: Checked<Value>): Value {
+  if (checked.kind === "invalid") throw new StartError(checked.message);
+  return checked.value;
+}
+
+/** The folder of a bot's profile, from the same options that `createInstance` takes. Throws a `StartError`. */
+export function stateFolder(options: Pick<InstanceOptions, "token" | "home" | "profile">): string {
+  const home = stateHome(options.home ?? null, {
+    platform: process.platform,
+    env: process.env,
+    userHome: homedir(),
+    cwd: process.cwd(),
+  });
+  return profileFolder(home, must(botIdOf(options.token)), must(checkProfile(options.profile)), process.platform);
+}
+
+async function openStore(folder: string): Promise<Store> {
+  const opened = await openSqliteStore({ folder, clock: systemClock() });
+  if ("kind" in opened) throw new StartError(opened.reason);
+  return opened;
+}
+
+/** What the store of a profile says: who leads, the seats, the threads, the journal. Any process may ask. */
+export async function readStatus(options: Pick<InstanceOptions, "token" | "home" | "profile">): Promise<StoreStatus> {
+  const store = await openStore(stateFolder(options));
+  try {
+    return await store.status.read();
+  } finally {
+    await store.close();
+  }
+}
+
+function checkOptions(options: InstanceOptions): void {
+  if (!Number.isSafeInteger(options.user) || options.user <= 0)
+    throw new StartError(
+      "user must be the Telegram user id of the person who may write to the bot: a positive number.",
+    );
+  if (options.chat !== undefined && !Number.isSafeInteger(options.chat))
+    throw new StartError("chat must be a Telegram chat id: a whole number.");
+  const faults = [
+    options.name === undefined ? null : faultOfName(options.name),
+    faultOfTimings({ ...defaultLeaseTimings, ...options.lease }),
+    options.pollSeconds === undefined || (options.pollSeconds >= 1 && options.pollSeconds <= 50)
+      ? null
+      : "pollSeconds must lie between 1 and 50",
+  ];
+  const fault = faults.find((each) => each !== null);
+  if (fault !== undefined && fault !== null) throw new StartError(`${fault}.`);
+}
+
+/**
+ * Puts this process on the line and resolves as soon as its store is open; `ready` tells when it can be written to.
+ *
+ * Rejects with a `StartError` for options that cannot work: a token without the shape of one, a state folder that
+ * cannot be written or used, a bad name. What can heal (no network, a rejected token, a busy store) does not reject;
+ * it is told through `error` and tried again.
+ */
+export async function createInstance(options: InstanceOptions): Promise<Instance> {
+  checkOptions(options);
+  const folder = stateFolder(options);
+  const log = options.log ?? silentLog;
+  const clock = systemClock();
+  const ids = systemIds();
+  const processes = systemProcesses();
+  const incarnation = processes.own();
+  const store = await openStore(folder);
+  const telegram = createTelegramClient({
+    token: options.token,
+    ...(options.apiRoot === undefined ? {} : { apiRoot: options.apiRoot }),
+  });
+  const secret = ids.secret();
+  const redact = redactor(() => [options.token, secret]);
+  const transport = createUnixTransport({
+    folder,
+    clock,
+    counters: {
+      count: (reason, cause) => {
+        log.event("debug", reason, cause === undefined ? {} : { cause: redact.text(String(cause)) });
+        void store.status.count(reason, 1, clock.nowMs()).catch(() => {
+          // The count is lost; the log has the event.
+        });
+      },
+    },
+  });
+  const settings: Settings = {
+    me: ids.instanceId(process.pid, clock.nowMs()),
+    incarnation,
+    secret,
+    name: options.name ?? null,
+    audience: { user: options.user, chat: chatId(options.chat ?? options.user) },
+    identity: {
+      protocolVersion,
+      runtimeBuild: version,
+      capabilities: [capability.durableAdmission, capability.sharedStore],
+    },
+    ack: options.ack ?? "auto",
+    lease: { ...defaultLeaseTimings, ...options.lease },
+    seats: defaultSeatTimings,
+    membership: defaultMembershipTimings,
+    pollSeconds: options.pollSeconds ?? 30,
+    capabilityMs: 2_500,
+  };
+  const handler = createHandlers(log);
+  const composed = composeInstance(
+    {
+      stage: { clock, log, inspect: options.inspect ?? (() => undefined) },
+      ids,
+      processes,
+      store,
+      transport,
+      telegram,
+    },
+    settings,
+    { handOut: handler.handOut, isSecret: sameSecret },
+  );
+  return facade(composed, handler, async () => {
+    await composed.dispose();
+    telegram.close();
+    await store.close();
+  });
+}
+
+interface Handlers {
+  readonly emitter: EventEmitter;
+  readonly handOut: (update: HandedUpdate) => void;
+  readonly trouble: (trouble: Trouble) => void;
+  readonly onUpdateHandler: () => void;
+}
+
+/** Hands updates to the handlers, and keeps those that come before the first handler. */
+function createHandlers(log: Log): Handlers {
+  const emitter = new EventEmitter();
+  const early: HandedUpdate[] = [];
+
+  const trouble = (what: Trouble): void => {
+    log.event("warn", "trouble", { ...what });
+    if (emitter.listenerCount("error") > 0) emitter.emit("error", what);
+  };
+
+  const run = async (handler: InstanceEvents["update"], handed: HandedUpdate): Promise<void> => {
+    try {
+      await handler({
+        id: handed.id,
+        // Telegram's word for it: the update passed our checks of what it is about, its shape is Telegram's promise.
+        update: handed.update as Update,
+        redelivered: handed.redelivered,
+        ack: async () => {
+          await handed.ack();
+        },
+      });
+    } catch (error) {
+      trouble({ kind: "handler", message: `a handler of update ${handed.id} failed: ${String(error)}` });
+      await handed.fail(String(error));
+    }
+  };
+
+  const deliver = (handed: HandedUpdate): void => {
+    // Attached through `on`, which takes handlers of exactly this type.
+    for (const handler of emitter.listeners("update") as InstanceEvents["update"][])
+      run(handler, handed).catch((error: unknown) => {
+        trouble({ kind: "store", message: `the failure of update ${handed.id} was not recorded: ${String(error)}` });
+      });
+  };
+
+  return {
+    emitter,
+    trouble,
+    handOut: (handed) => {
+      if (emitter.listenerCount("update") > 0) deliver(handed);
+      else early.push(handed);
+    },
+    onUpdateHandler: () => {
+      for (const handed of early.splice(0)) deliver(handed);
+    },
+  };
+}
+
+function facade(composed: ComposedInstance, handlers: Handlers, close: () => Promise<void>): Instance {
+  const { actor, runtime } = composed;
+  const { emitter } = handlers;
+  let role: Role = "starting";
+  let thread: BoundThread | null = null;
+  let isStopping = false;
+
+  const ready = new Promise<{ role: Role; thread: BoundThread | null }>((resolve, reject) => {
+    actor.on("instance.ready", (fact) => {
+      thread = fact.thread;
+      resolve({ role: roleOf(actor.getSnapshot()), thread });
+    });
+    const refused = (reason: string): void => {
+      reject(new StartError(reason));
+    };
+    actor.subscribe({
+      complete: () => {
+        const { output } = actor.getSnapshot();
+        refused(output?.kind === "refused" ? output.reason : "the instance was stopped before it was ready");
+      },
+      error: (error: unknown) => {
+        refused(`the instance broke: ${String(error)}`);
+      },
+    });
+  });
+  // Whoever does not wait for it learns of a refusal through `error` and `stopped`.
+  ready.catch((error: unknown) => {
+    handlers.trouble({ kind: "refused", message: error instanceof Error ? error.message : String(error) });
+  });
+
+  actor.on("instance.troubled", (fact) => {
+    handlers.trouble({ kind: fact.trouble, message: fact.reason });
+  });
+  actor.subscribe((snapshot) => {
+    const next = roleOf(snapshot);
+    if (next === role) return;
+    role = next;
+    emitter.emit("role", role, snapshot.context.epoch);
+  });
+
+  actor.start();
+  const stopped = toPromise(actor).then(
+    () => close(),
+    async (error: unknown) => {
+      handlers.trouble({ kind: "defect", message: String(error) });
+      await close();
+    },
+  );
+
+  return {
+    id: runtime.settings.me,
+    ready,
+    stopped,
+    actor,
+    get role() {
+      return roleOf(actor.getSnapshot());
+    },
+    get epoch() {
+      return actor.getSnapshot().context.epoch;
+    },
+    get thread() {
+      return thread;
+    },
+    on(event, handler) {
+      emitter.on(event, handler);
+      if (event === "update") handlers.onUpdateHandler();
+      return () => {
+        emitter.off(event, handler);
+      };
+    },
+    async call(method, payload) {
+      const outcome = await composed.call({ method, body: asBody(payload) ?? {} });
+      if (outcome.kind !== "ok") throw new CallError(method, outcome);
+      // Telegram's word for it: the result of this method.
+      return outcome.result as never;
+    },
+    async stop(stopOptions) {
+      if (!isStopping) {
+        isStopping = true;
+        actor.send({ type: "instance.stop", leave: stopOptions?.leave ?? false });
+      }
+      await stopped;
+    },
+  };
+}

@@ -1,0 +1,318 @@
+/**
+ * Leading: everything between being granted the lease and answering for the line, in order, and back.
+ *
+ * Owns: the order own thread → own seat → endpoint → deliveries → poller, the switch from classic polling (a bot without
+ * topics: no endpoint, one poller, everything is ours) to bus leadership, and the rollback when a step fails.
+ * Does not own: the lease, what any companion does inside.
+ *
+ * One actor per grant. Leaving `serving` closes the endpoint; leaving `polled` cuts the poll: stopping is leaving. At no
+ * point do two pollers of this instance run, and the endpoint accepts nothing before our own thread is settled.
+ *
+ * Invariants: instance/leadsOnlyWhatItHolds, instance/pollsOnlyAsLeader, polling/neverTwo.
+ */
+import { assign, emit, sendTo, setup } from "xstate";
+import type { BoundThread, ChatId, Epoch, InstanceId, SeatKey } from "./ids.ts";
+import type { PollingCommand, PollingFact } from "./polling.machine.ts";
+import { provisioningMachine } from "./provisioning.machine.ts";
+import { companion, slot } from "./slots.ts";
+import type { CompanionFailed } from "./slots.ts";
+
+export interface ActivationInput {
+  readonly epoch: Epoch;
+  readonly seat: SeatKey;
+  readonly me: InstanceId;
+  readonly chatId: ChatId;
+  /** Name this instance asks its thread to have. */
+  readonly threadName: string | null;
+  /** Between looks at whether a bot without topics has got them. Default 2500. */
+  readonly capabilityMs: number;
+}
+
+/** What Telegram says of the bot. */
+export type IdentifyAnswer =
+  | { readonly kind: "topics" | "noTopics" }
+  | { readonly kind: "unauthorized"; readonly reason: string }
+  | { readonly kind: "unavailable"; readonly reason: string; readonly afterMs: number };
+
+export type ActivationCommand = { readonly type: "activation.stop" };
+
+/** Facts of the endpoint companion. */
+export type EndpointFact =
+  { readonly type: "endpoint.open" } | { readonly type: "endpoint.failed"; readonly reason: string };
+
+export type DispatcherCommand = { readonly type: "journal.changed" };
+
+export type ActivationEvent = ActivationCommand | EndpointFact | PollingFact | CompanionFailed;
+
+export type ActivationFact =
+  | { readonly type: "activation.active"; readonly thread: BoundThread }
+  /** Leading without threads: the bot has none. */
+  | { readonly type: "activation.classic" }
+  | {
+      readonly type: "activation.troubled";
+      readonly trouble: "unauthorized" | "unavailable" | "thread" | "endpoint" | "fenced";
+      readonly reason: string;
+    }
+  /** Something doubts that we still lead: worth a look at the lease. */
+  | { readonly type: "activation.doubted" }
+  | { readonly type: "activation.stopped" };
+
+interface ActivationContext extends ActivationInput {
+  readonly thread: BoundThread | null;
+  readonly failures: number;
+  readonly askedDelayMs: number;
+}
+
+export interface SeatOwnAnswer {
+  readonly kind: "committed" | "fenced";
+}
+export interface SeatOwnInput {
+  readonly epoch: Epoch;
+  readonly seat: SeatKey;
+  readonly thread: BoundThread | null;
+}
+
+const threadOf = (context: ActivationContext): BoundThread => {
+  if (context.thread === null) throw new Error("the activation chart serves without a thread of its own");
+  return context.thread;
+};
+
+const troubled = (
+  trouble: Extract<ActivationFact, { type: "activation.troubled" }>["trouble"],
+  reason: string,
+): ActivationFact => ({ type: "activation.troubled", trouble, reason });
+
+const base = setup({
+  // Types only: these values are never read.
+  types: {
+    input: {} as ActivationInput,
+    context: {} as ActivationContext,
+    events: {} as ActivationEvent,
+    emitted: {} as ActivationFact,
+  },
+  actors: {
+    identify: slot<IdentifyAnswer>("identify"),
+    provisioning: provisioningMachine,
+    /** Writes our own seat's registration under this epoch, so that we may claim what is routed to us. */
+    seatOwn: slot<SeatOwnAnswer, SeatOwnInput>("seatOwn"),
+    endpoint: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("endpoint"),
+    dispatcher: companion<DispatcherCommand, { readonly epoch: Epoch }>("dispatcher"),
+    poller: companion<PollingCommand, { readonly epoch: Epoch }>("poller"),
+  },
+  delays: {
+    retryPause: ({ context }) =>
+      Math.max(context.askedDelayMs, Math.min(30_000, 250 * 2 ** Math.min(7, Math.max(0, context.failures - 1)))),
+    capabilityInterval: ({ context }) => context.capabilityMs,
+    /** For the poller to say that it has stopped; then it is cut off. */
+    quiesceLimit: 1_000,
+  },
+});
+
+const { createMachine } = base.extend({
+  actions: { nudgeDispatcher: base.sendTo("dispatcher", { type: "journal.changed" }) },
+});
+
+const epochOnly = ({ context }: { readonly context: ActivationContext }) => ({ epoch: context.epoch });
+
+export const activationMachine = createMachine({
+  id: "activation",
+  context: ({ input }) => ({ ...input, thread: null, failures: 0, askedDelayMs: 0 }),
+  initial: "identifying",
+  on: {
+    "activation.stop": ".stopped",
+    // Late words of companions that have been let go.
+    "endpoint.open": {},
+    "endpoint.failed": {},
+    "polling.started": {},
+    "polling.answered": {},
+    "polling.troubled": {},
+    "polling.fenced": {},
+    "polling.stopped": {},
+    "companion.failed": {
+      target: ".rollingBack",
+      actions: emit(({ event }) => troubled("unavailable", `${event.companion}: ${event.reason}`)),
+    },
+  },
+  states: {
+    identifying: {
+      invoke: {
+        src: "identify",
+        onDone: [
+          { guard: ({ event }) => event.output.kind === "topics", target: "provisioning" },
+          { guard: ({ event }) => event.output.kind === "noTopics", target: "dormant" },
+          {
+            target: "rollingBack",
+            actions: [
+              assign({ askedDelayMs: ({ event: { output } }) => ("afterMs" in output ? output.afterMs : 0) }),
+              emit(({ event: { output } }) =>
+                troubled(
+                  output.kind === "unauthorized" ? "unauthorized" : "unavailable",
+                  "reason" in output ? output.reason : "",
+                ),
+              ),
+            ],
+          },
+        ],
+        onError: { target: "rollingBack", actions: emit(({ event }) => troubled("unavailable", String(event.error))) },
+      },
+    },
+
+    /** Classic: the bot has no topics, so there is no bus. We poll for ourselves and look for topics now and then. */
+    dormant: {
+      initial: "seating",
+      states: {
+        seating: {
+          invoke: {
+            src: "seatOwn",
+            input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, thread: null }),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.kind === "committed",
+                target: "polled",
+                actions: emit({ type: "activation.classic" }),
+              },
+              { target: "#activation.fencedOff" },
+            ],
+            onError: "#activation.rollingBack",
+          },
+        },
+        polled: {
+          invoke: [
+            { src: "dispatcher", id: "dispatcher", input: epochOnly },
+            { src: "poller", id: "poller", input: epochOnly },
+          ],
+          on: {
+            "polling.answered": { actions: "nudgeDispatcher" },
+            "polling.fenced": "#activation.fencedOff",
+          },
+          initial: "resting",
+          states: {
+            resting: { after: { capabilityInterval: "scheduled" } },
+            /** Perhaps a switch is due: ask. */
+            scheduled: {
+              invoke: {
+                src: "identify",
+                onDone: [
+                  { guard: ({ event }) => event.output.kind === "topics", target: "stoppingClassic" },
+                  { target: "resting" },
+                ],
+                onError: "resting",
+              },
+            },
+            /** The classic poller must be silent before leadership begins. */
+            stoppingClassic: {
+              entry: sendTo("poller", { type: "polling.stop" }),
+              on: { "polling.stopped": "#activation.provisioning" },
+              after: { quiesceLimit: "#activation.provisioning" },
+            },
+          },
+        },
+      },
+    },
+
+    /** Our own thread, before anybody can reach us. */
+    provisioning: {
+      invoke: {
+        src: "provisioning",
+        input: ({ context }) => ({
+          epoch: context.epoch,
+          wish: {
+            seat: context.seat,
+            instanceId: context.me,
+            chatId: context.chatId,
+            threadName: context.threadName,
+          },
+        }),
+        onDone: [
+          {
+            guard: ({ event }) => event.output.kind === "bound",
+            target: "seating",
+            actions: assign({
+              thread: ({ event: { output } }) => (output.kind === "bound" ? output.thread : null),
+            }),
+          },
+          { guard: ({ event }) => event.output.kind === "fenced", target: "fencedOff" },
+          {
+            target: "rollingBack",
+            actions: emit(({ event: { output } }) => troubled("thread", "reason" in output ? output.reason : "")),
+          },
+        ],
+        onError: { target: "rollingBack", actions: emit(({ event }) => troubled("thread", String(event.error))) },
+      },
+    },
+
+    seating: {
+      invoke: {
+        src: "seatOwn",
+        input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, thread: context.thread }),
+        onDone: [
+          { guard: ({ event }) => event.output.kind === "committed", target: "serving" },
+          { target: "fencedOff" },
+        ],
+        onError: { target: "rollingBack", actions: emit(({ event }) => troubled("unavailable", String(event.error))) },
+      },
+    },
+
+    /** The endpoint is there, or coming. */
+    serving: {
+      invoke: { src: "endpoint", id: "endpoint", input: epochOnly },
+      on: {
+        "endpoint.failed": {
+          target: "rollingBack",
+          actions: emit(({ event }) => troubled("endpoint", event.reason)),
+        },
+      },
+      initial: "listening",
+      states: {
+        listening: { on: { "endpoint.open": "polled" } },
+        /** Followers can reach us; deliveries run; the poller is starting or running. */
+        polled: {
+          invoke: [
+            { src: "dispatcher", id: "dispatcher", input: epochOnly },
+            { src: "poller", id: "poller", input: epochOnly },
+          ],
+          on: {
+            "polling.fenced": "#activation.fencedOff",
+          },
+          initial: "polling",
+          states: {
+            polling: {
+              on: {
+                "polling.started": {
+                  target: "active",
+                  actions: [
+                    assign({ failures: 0, askedDelayMs: 0 }),
+                    emit(({ context }) => ({ type: "activation.active", thread: threadOf(context) })),
+                  ],
+                },
+              },
+            },
+            active: {
+              on: {
+                "polling.answered": { actions: "nudgeDispatcher" },
+                "polling.troubled": [
+                  // Another poller may be another leader: look at the lease at once.
+                  { guard: ({ event }) => event.trouble === "conflict", actions: emit({ type: "activation.doubted" }) },
+                  {},
+                ],
+              },
+            },
+          },
+        },
+      },
+    },
+
+    /** A step failed: everything begun is undone by leaving it. The lease is still ours, so we try again. */
+    rollingBack: {
+      entry: assign({ failures: ({ context }) => context.failures + 1 }),
+      after: { retryPause: "identifying" },
+    },
+
+    /** The store says that our epoch is over. The lease chart finds out what is; we stay still until it does. */
+    fencedOff: {
+      entry: [emit({ type: "activation.doubted" }), emit(troubled("fenced", "the store holds a newer epoch"))],
+    },
+
+    stopped: { type: "final", entry: emit({ type: "activation.stopped" }) },
+  },
+});

@@ -1,0 +1,181 @@
+/**
+ * Which Bot API calls an instance may make through the leader, and how they are confined to its thread.
+ *
+ * Owns: the authorisation table of the wire for v1 followers (protocol §4.9), the wider rule for our own instances
+ * (every method whose chat and thread are their own), filling in chat and thread.
+ * Does not own: looking up who owns a message (the caller brings the answer), the call.
+ *
+ * Judged on what the leader knows of the seat, never on what the request claims.
+ */
+import { aggregateDeliveryMarker, crossTargetDeliveryMarker } from "./wire/constants.ts";
+import type { ThreadTarget } from "./ids.ts";
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** A call as it would go to Telegram. */
+export interface ApiCall {
+  readonly method: string;
+  readonly body: Body;
+}
+
+export const asBody = (value: unknown): Body | null =>
+  // After this check a body's fields may be read by name; what they hold stays unknown.
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Body) : null;
+
+/** Equal as a number or as its canonical decimal text. */
+const isId = (value: unknown, id: number): boolean => value === id || value === String(id);
+
+/** An integer or its canonical decimal text; null for everything else (protocol O-37). */
+export function canonicalInteger(value: unknown): number | null {
+  if (Number.isSafeInteger(value)) return Number(value);
+  if (typeof value !== "string" || !/^(0|-?[1-9][0-9]*)$/.test(value)) return null;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : null;
+}
+
+/** The message a call is about when it edits, deletes or reacts: who owns it decides. */
+export function messageOf(body: Body): number | null {
+  return canonicalInteger(body["message_id"]);
+}
+
+const isOwnChat = (body: Body, own: ThreadTarget): boolean => isId(body["chat_id"], own.chatId);
+const isOwnTarget = (body: Body, own: ThreadTarget): boolean =>
+  isOwnChat(body, own) && isId(body["message_thread_id"], own.threadId);
+
+const always = new Set(["answerCallbackQuery", "answerGuestQuery", "getMe"]);
+const ownMessage = new Set(["deleteMessage", "editMessageReplyMarkup", "editMessageText"]);
+const ownTarget = new Set([
+  "closeForumTopic",
+  "deleteForumTopic",
+  "editForumTopic",
+  "sendMessage",
+  "sendMessageDraft",
+  "sendRichMessage",
+  "sendRichMessageDraft",
+]);
+
+function isCommandList(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.every((each) => {
+      const command = asBody(each);
+      return typeof command?.["command"] === "string" && typeof command["description"] === "string";
+    })
+  );
+}
+
+function isOtherThread(body: Body, own: ThreadTarget): boolean {
+  if (!isOwnChat(body, own)) return false;
+  if (!("message_thread_id" in body)) return true;
+  const thread = canonicalInteger(body["message_thread_id"]);
+  return thread !== null && thread !== own.threadId;
+}
+
+/** The wire's own table: first matching row decides, anything else is refused. */
+export function mayV1FollowerCall(call: ApiCall, own: ThreadTarget, ownsMessage: boolean): boolean {
+  const { method, body } = call;
+  if (always.has(method)) return true;
+  if (method === "setMyCommands") return isCommandList(body["commands"]);
+  if (method === "sendChatAction") return isOwnChat(body, own);
+  if (method === "sendMessage" && body[aggregateDeliveryMarker] === true)
+    return !("message_thread_id" in body) && isOwnChat(body, own);
+  if ((method === "sendMessage" || method === "sendRichMessage") && body[crossTargetDeliveryMarker] === true)
+    return isOtherThread(body, own);
+  if (ownMessage.has(method)) return isOwnChat(body, own) && ownsMessage;
+  return ownTarget.has(method) && isOwnTarget(body, own);
+}
+
+/** Methods that concern the line as a whole: the leader's alone, or nobody's. */
+const lineMethods = new Set([
+  "getUpdates",
+  "setWebhook",
+  "deleteWebhook",
+  "getWebhookInfo",
+  "logOut",
+  "close",
+  "createForumTopic",
+  "reopenForumTopic",
+  "closeGeneralForumTopic",
+  "editGeneralForumTopic",
+  "hideGeneralForumTopic",
+  "unhideGeneralForumTopic",
+  "reopenGeneralForumTopic",
+  "unpinAllGeneralForumTopicMessages",
+  "unpinAllChatMessages",
+  "leaveChat",
+]);
+
+/** Calls that put something into a thread, and so take its id. */
+const isThreadScoped = (method: string): boolean => /^(send|copyMessage|forwardMessage)/.test(method);
+/** Calls on the thread itself. */
+const isTopicMethod = (method: string): boolean => /ForumTopic/.test(method);
+
+export type CallVerdict =
+  { readonly kind: "allowed"; readonly call: ApiCall } | { readonly kind: "refused"; readonly reason: string };
+
+const refused = (reason: string): CallVerdict => ({ kind: "refused", reason });
+
+/**
+ * What our own instance's call becomes: chat and thread filled in, or a refusal. Without a thread (`thread` null,
+ * classic) the whole chat is its own.
+ */
+export function confineOwnCall(
+  call: ApiCall,
+  own: { readonly chatId: number; readonly threadId: number | null },
+  ownsMessage: boolean,
+): CallVerdict {
+  const { method, body } = call;
+  if (lineMethods.has(method)) return refused(`${method} concerns the whole line and is not an instance's to call`);
+  const takesThread = isThreadScoped(method) || isTopicMethod(method);
+  if (body["chat_id"] === undefined && !takesThread)
+    return body["message_id"] === undefined || body["inline_message_id"] !== undefined
+      ? { kind: "allowed", call }
+      : confineOwnCall({ method, body: { ...body, chat_id: own.chatId } }, own, ownsMessage);
+  if (body["chat_id"] !== undefined && !isId(body["chat_id"], own.chatId))
+    return refused(`chat ${String(body["chat_id"])} is not this instance's chat`);
+
+  const given = body["message_thread_id"];
+  if (given !== undefined && own.threadId !== null && !isId(given, own.threadId))
+    return refused(`thread ${String(given)} is not this instance's thread`);
+  if (body["message_id"] !== undefined && !takesThread && !ownsMessage)
+    return refused(`message ${String(body["message_id"])} is not this instance's message`);
+  const thread = takesThread && own.threadId !== null ? { message_thread_id: own.threadId } : {};
+  return { kind: "allowed", call: { method, body: { ...body, chat_id: own.chatId, ...thread } } };
+}
+
+/** Markers steer the authorisation only; they never reach Telegram. */
+export function withoutMarkers(body: Body): Body {
+  const marked = new Set<string>([aggregateDeliveryMarker, crossTargetDeliveryMarker]);
+  return Object.fromEntries(Object.entries(body).filter(([key]) => !marked.has(key)));
+}
+
+/** Methods that may be repeated after an unknown outcome: doing them twice is doing them once (protocol §6.11). */
+const retrySafe = new Set([
+  "answerCallbackQuery",
+  "closeForumTopic",
+  "deleteForumTopic",
+  "deleteMessage",
+  "editForumTopic",
+  "editMessageCaption",
+  "editMessageReplyMarkup",
+  "editMessageText",
+  "setMessageReaction",
+  "getChat",
+  "getFile",
+  "getMe",
+  "sendChatAction",
+  "sendMessageDraft",
+  "sendRichMessageDraft",
+  "setMyCommands",
+]);
+export const isRetrySafe = (method: string): boolean => retrySafe.has(method) || method.startsWith("get");
+
+/** Ids of the messages that a successful call made, for the ownership table. */
+export function messagesMade(method: string, result: unknown): readonly number[] {
+  if (!isThreadScoped(method) || method === "sendChatAction") return [];
+  const items: readonly unknown[] = Array.isArray(result) ? result : [result];
+  return items.flatMap((item) => {
+    const id = canonicalInteger(asBody(item)?.["message_id"]);
+    return id === null ? [] : [id];
+  });
+}

@@ -1,0 +1,229 @@
+/**
+ * One update in the leader's hand, from its admission to its settlement.
+ *
+ * Owns: authorisation first, then who owns the update, then getting it to that seat, or ending it with a reason.
+ * Does not own: the journal row (the recipient takes it over with a claim of its own), what a handler does with it.
+ *
+ * One actor per lane at a time: while this one waits, later updates of the same thread wait behind it, others do not.
+ * A handler's failure is an attempt. No live recipient, a broken connection or a stale generation is none.
+ *
+ * Invariants: delivery/handedOutOnce, delivery/settledOnce, delivery/threadOrder.
+ */
+import { assign, emit, setup } from "xstate";
+import type { Epoch, Generation, InstanceId, SeatKey } from "./ids.ts";
+import { slot } from "./slots.ts";
+import { dropReason } from "./updates.rules.ts";
+import type { Audience, UpdateFacts } from "./updates.rules.ts";
+
+export interface DeliveryInput {
+  readonly epoch: Epoch;
+  readonly facts: UpdateFacts;
+  readonly audience: Audience;
+  /** Handler failures so far. */
+  readonly attempts: number;
+  /** Until the next attempt may begin; 0 = now. */
+  readonly notBeforeMs: number;
+  /** Until an update that nobody takes is set aside. */
+  readonly patienceMs: number;
+}
+
+/** Who is on a seat right now. */
+export type Recipient =
+  | { readonly kind: "self" }
+  | { readonly kind: "follower"; readonly instanceId: InstanceId; readonly generation: Generation }
+  | { readonly kind: "absent" };
+
+export type Route =
+  | { readonly kind: "seat"; readonly seat: SeatKey; readonly recipient: Recipient }
+  /** No seat owns it, and none will by waiting. */
+  | { readonly kind: "nobody"; readonly reason: string };
+
+export type ForwardAnswer =
+  /** The recipient holds it durably, or had settled it before. */
+  | { readonly kind: "accepted" }
+  /** Not taken, and nothing is wrong with the update: ask again. */
+  | { readonly kind: "retryable"; readonly reason: string };
+
+export type EndAnswer = { readonly kind: "ended" | "fenced" };
+
+export type DeliveryEvent =
+  /** A seat got a live holder, or lost it. */
+  { readonly type: "seats.changed" };
+
+export type DeliveryFact =
+  | { readonly type: "delivery.accepted"; readonly seat: SeatKey }
+  | { readonly type: "delivery.waiting"; readonly seat: SeatKey }
+  | { readonly type: "delivery.dropped"; readonly reason: string }
+  | { readonly type: "delivery.deadLettered"; readonly reason: string }
+  | { readonly type: "delivery.fenced" };
+
+interface DeliveryContext extends DeliveryInput {
+  readonly route: Route;
+  /** Why it ends without a handler. */
+  readonly reason: string;
+  /** Forwards in a row that were not taken. */
+  readonly refusals: number;
+}
+
+/** Handler failures after which an update is set aside. */
+export const attemptsMax = 12;
+/** After the n-th handler failure: 1, 2, 4, … seconds, at most 60. */
+export const attemptDelayMs = (attempts: number): number => Math.min(60_000, 1_000 * 2 ** Math.max(0, attempts - 1));
+/** How long an update waits for a live recipient before it is set aside: 24 hours. */
+export const patienceMaxMs = 24 * 60 * 60_000;
+
+const seatRoute = (context: DeliveryContext): Extract<Route, { kind: "seat" }> => {
+  if (context.route.kind !== "seat") throw new Error("the delivery chart forwards without a seat");
+  return context.route;
+};
+const causeOf = (context: DeliveryContext): string | null => dropReason(context.facts, context.audience);
+
+const { createMachine } = setup({
+  // Types only: these values are never read.
+  types: {
+    input: {} as DeliveryInput,
+    context: {} as DeliveryContext,
+    events: {} as DeliveryEvent,
+    emitted: {} as DeliveryFact,
+  },
+  actors: {
+    findOwner: slot<Route, { readonly facts: UpdateFacts }>("findOwner"),
+    forwardUpdate: slot<ForwardAnswer, { readonly seat: SeatKey; readonly recipient: Recipient }>("forwardUpdate"),
+    dropUpdate: slot<EndAnswer, { readonly epoch: Epoch; readonly reason: string }>("dropUpdate"),
+    deadLetterUpdate: slot<EndAnswer, { readonly epoch: Epoch; readonly reason: string }>("deadLetterUpdate"),
+  },
+  delays: {
+    untilNextAttempt: ({ context }) => context.notBeforeMs,
+    patience: ({ context }) => context.patienceMs,
+    refusalPause: ({ context }) => Math.min(1_000, 20 * 2 ** Math.min(context.refusals, 6)),
+    retryInterval: 250,
+  },
+});
+
+export const deliveryMachine = createMachine({
+  id: "delivery",
+  context: ({ input }) => ({
+    ...input,
+    route: { kind: "nobody", reason: "not routed yet" },
+    reason: "",
+    refusals: 0,
+  }),
+  initial: "admitted",
+  // Only a delivery that waits for a seat cares; every other state looks for itself.
+  on: { "seats.changed": {} },
+  states: {
+    /** Passed through at once: authorisation comes before any effect. */
+    admitted: {
+      always: [
+        {
+          guard: ({ context }) => causeOf(context) !== null,
+          target: "dropping",
+          actions: assign({ reason: ({ context }) => causeOf(context) ?? "" }),
+        },
+        {
+          guard: ({ context }) => context.attempts >= attemptsMax,
+          target: "deadLettering",
+          actions: assign({ reason: ({ context }) => `its handler failed ${String(context.attempts)} times` }),
+        },
+        { guard: ({ context }) => context.notBeforeMs > 0, target: "retryWait" },
+        { target: "routing" },
+      ],
+    },
+
+    /** A handler failed; later updates of the thread wait with this one. */
+    retryWait: { after: { untilNextAttempt: "routing" } },
+
+    routing: {
+      invoke: {
+        src: "findOwner",
+        input: ({ context }) => ({ facts: context.facts }),
+        onDone: [
+          {
+            guard: ({ event }) => event.output.kind === "nobody",
+            target: "deadLettering",
+            actions: assign({
+              reason: ({ event: { output } }) => (output.kind === "nobody" ? output.reason : ""),
+            }),
+          },
+          {
+            guard: ({ event: { output } }) => output.kind === "seat" && output.recipient.kind === "absent",
+            target: "awaitingSeat",
+            actions: assign({ route: ({ event }) => event.output }),
+          },
+          { target: "forwarding", actions: assign({ route: ({ event }) => event.output }) },
+        ],
+        onError: "pausing",
+      },
+    },
+
+    /** Its seat has no live holder. Durable: waiting costs nothing and survives a change of leader. */
+    awaitingSeat: {
+      entry: emit(({ context }) => ({ type: "delivery.waiting", seat: seatRoute(context).seat })),
+      on: { "seats.changed": "routing" },
+      after: {
+        patience: { target: "deadLettering", actions: assign({ reason: "nobody took it for 24 hours" }) },
+      },
+    },
+
+    forwarding: {
+      invoke: {
+        src: "forwardUpdate",
+        input: ({ context }) => ({ seat: seatRoute(context).seat, recipient: seatRoute(context).recipient }),
+        onDone: [
+          { guard: ({ event }) => event.output.kind === "accepted", target: "accepted" },
+          { target: "pausing", actions: assign({ refusals: ({ context }) => context.refusals + 1 }) },
+        ],
+        onError: { target: "pausing", actions: assign({ refusals: ({ context }) => context.refusals + 1 }) },
+      },
+    },
+
+    /** Not taken. The seat may have changed hands meanwhile, so the way is looked up again. */
+    pausing: { after: { refusalPause: "routing" }, on: { "seats.changed": "routing" } },
+
+    dropping: {
+      initial: "ending",
+      states: {
+        ending: {
+          invoke: {
+            src: "dropUpdate",
+            input: ({ context }) => ({ epoch: context.epoch, reason: context.reason }),
+            onDone: [
+              { guard: ({ event }) => event.output.kind === "ended", target: "#delivery.dropped" },
+              { target: "#delivery.fenced" },
+            ],
+            onError: "waiting",
+          },
+        },
+        waiting: { after: { retryInterval: "ending" } },
+      },
+    },
+    deadLettering: {
+      initial: "ending",
+      states: {
+        ending: {
+          invoke: {
+            src: "deadLetterUpdate",
+            input: ({ context }) => ({ epoch: context.epoch, reason: context.reason }),
+            onDone: [
+              { guard: ({ event }) => event.output.kind === "ended", target: "#delivery.deadLettered" },
+              { target: "#delivery.fenced" },
+            ],
+            onError: "waiting",
+          },
+        },
+        waiting: { after: { retryInterval: "ending" } },
+      },
+    },
+
+    accepted: {
+      type: "final",
+      entry: emit(({ context }) => ({ type: "delivery.accepted", seat: seatRoute(context).seat })),
+    },
+    dropped: { type: "final", entry: emit(({ context }) => ({ type: "delivery.dropped", reason: context.reason })) },
+    deadLettered: {
+      type: "final",
+      entry: emit(({ context }) => ({ type: "delivery.deadLettered", reason: context.reason })),
+    },
+    fenced: { type: "final", entry: emit({ type: "delivery.fenced" }) },
+  },
+});

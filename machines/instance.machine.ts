@@ -1,0 +1,422 @@
+/**
+ * One instance: a process on the line, for one profile.
+ *
+ * Owns: the seat it takes, the role it plays, the order of coming and going.
+ * Does not own: who leads (`lease.machine.ts` decides with the store), what leading and following mean inside
+ * (`activation.machine.ts`, `membership.machine.ts`).
+ *
+ * The lease chart lives beside every role; its facts alone change the role. A follower that loses its leader from sight
+ * only asks the lease chart to look.
+ *
+ * Invariants: instance/leadsOnlyWhatItHolds, instance/pollsOnlyAsLeader.
+ */
+import { assign, emit, sendTo, setup } from "xstate";
+import type { ActivationCommand, ActivationFact } from "./activation.machine.ts";
+import { epoch } from "./ids.ts";
+import type { BoundThread, Epoch, InstanceId, SeatKey } from "./ids.ts";
+import { seatKey } from "./ids.ts";
+import type { LeaseEvent, LeaseFact } from "./lease.machine.ts";
+import type { LeaseHolder } from "./lease.rules.ts";
+import type { MembershipFact } from "./membership.machine.ts";
+import { chooseSeat } from "./seat.rules.ts";
+import type { SeatChoice, SeatRequest, SeenClaim } from "./seat.rules.ts";
+import { companion, slot } from "./slots.ts";
+import type { CompanionFailed } from "./slots.ts";
+
+export type Role = "starting" | "seeking" | "electing" | "follower" | "leader" | "classic" | "stopping" | "stopped";
+
+export interface InstanceInput {
+  readonly me: InstanceId;
+  /** Wished name; null = unnamed. */
+  readonly name: string | null;
+}
+
+export interface SeatClaims {
+  readonly request: SeatRequest;
+  readonly claims: readonly SeenClaim[];
+}
+
+export type InstanceEvent =
+  /** `leave` also gives the thread up: it is deleted at once. */
+  | { readonly type: "instance.stop"; readonly leave: boolean }
+  | LeaseFact
+  | MembershipFact
+  | ActivationFact
+  | CompanionFailed;
+
+export type InstanceFact =
+  /** We are reachable: our updates come, our calls go. `thread` is null in classic. */
+  | { readonly type: "instance.ready"; readonly thread: BoundThread | null }
+  | { readonly type: "instance.troubled"; readonly trouble: string; readonly reason: string };
+
+export type InstanceOutput =
+  | { readonly kind: "stopped" }
+  /** It never got a seat. */
+  | { readonly kind: "refused"; readonly reason: string };
+
+export interface ClaimInput {
+  readonly seat: SeatKey;
+  readonly expected: InstanceId | null;
+}
+export interface ClaimAnswer {
+  readonly kind: "claimed" | "taken";
+}
+
+export type ActivationStart = { readonly epoch: Epoch; readonly seat: SeatKey };
+export type MembershipStart = { readonly leader: LeaseHolder; readonly seat: SeatKey };
+
+interface InstanceContext extends InstanceInput {
+  readonly seat: SeatKey;
+  readonly choice: SeatChoice;
+  /** Epoch of the leader followed, or of our own grant; 0 before any. */
+  readonly epoch: Epoch;
+  readonly leader: LeaseHolder | null;
+  readonly output: InstanceOutput;
+}
+
+const leaderOf = (context: InstanceContext): LeaseHolder => {
+  if (context.leader === null) throw new Error("the instance chart follows nobody");
+  return context.leader;
+};
+
+const base = setup({
+  // Types only: these values are never read.
+  types: {
+    input: {} as InstanceInput,
+    context: {} as InstanceContext,
+    events: {} as InstanceEvent,
+    emitted: {} as InstanceFact,
+    output: {} as InstanceOutput,
+  },
+  actors: {
+    /** All claims under the owner of the wished seat, each with a look at its process. */
+    readSeatClaims: slot<SeatClaims, { readonly name: string | null }>("readSeatClaims"),
+    claimSeat: slot<ClaimAnswer, ClaimInput>("claimSeat"),
+    releaseSeat: slot<undefined, { readonly seat: SeatKey }>("releaseSeat"),
+    /** Deletes our own thread while we lead; done only when that is confirmed. */
+    giveUpOwnThread: slot<undefined, { readonly epoch: Epoch; readonly seat: SeatKey }>("giveUpOwnThread"),
+    lease: companion<LeaseEvent>("lease"),
+    membership: companion<{ readonly type: "membership.leave" }, MembershipStart>("membership"),
+    activation: companion<ActivationCommand, ActivationStart>("activation"),
+  },
+  guards: {
+    isLeaving: ({ event }) => event.type === "instance.stop" && event.leave,
+    isNewLeader: ({ context, event }) => event.type === "lease.observed" && event.epoch !== context.epoch,
+    isReplacedLeader: ({ context, event }) => event.type === "lease.observed" && event.epoch > context.epoch,
+  },
+  delays: {
+    retryInterval: 250,
+    /** For a companion to finish on request; then we go without. */
+    farewellLimit: 1_200,
+  },
+});
+
+const chart = base.extend({
+  actions: {
+    rememberLeader: base.assign({
+      epoch: ({ context, event }) => (event.type === "lease.observed" ? event.epoch : context.epoch),
+      leader: ({ context, event }) => (event.type === "lease.observed" ? event.holder : context.leader),
+    }),
+    rememberGrant: base.assign({
+      epoch: ({ context, event }) => (event.type === "lease.granted" ? event.epoch : context.epoch),
+      leader: null,
+    }),
+    checkLease: base.sendTo("lease", { type: "lease.check" }),
+    reportTrouble: base.emit(({ event }) => ({
+      type: "instance.troubled",
+      trouble: "trouble" in event ? event.trouble : event.type,
+      reason: "reason" in event ? event.reason : "",
+    })),
+  },
+});
+
+export const instanceMachine = chart.createMachine({
+  id: "instance",
+  context: ({ input }) => ({
+    ...input,
+    seat: seatKey(""),
+    choice: { kind: "refuse", reason: "undecided" },
+    epoch: epoch(0),
+    leader: null,
+    output: { kind: "stopped" },
+  }),
+  initial: "starting",
+  output: ({ context }) => context.output,
+  on: {
+    // Late words of companions that have been let go, and facts that the state at hand has no use for.
+    "lease.observed": {},
+    "lease.standing": {},
+    "lease.granted": {},
+    "lease.renewed": {},
+    "lease.lost": {},
+    "lease.released": {},
+    "membership.registered": {},
+    "membership.lost": {},
+    "membership.refused": {},
+    "membership.left": {},
+    "activation.active": {},
+    "activation.classic": {},
+    "activation.troubled": {},
+    "activation.doubted": {},
+    "activation.stopped": {},
+    "companion.failed": { actions: "reportTrouble" },
+    "instance.stop": {},
+  },
+  states: {
+    starting: {
+      initial: "looking",
+      on: { "instance.stop": "closing" },
+      states: {
+        looking: {
+          invoke: {
+            src: "readSeatClaims",
+            input: ({ context }) => ({ name: context.name }),
+            onDone: {
+              target: "choosing",
+              actions: assign({
+                choice: ({ event }) => chooseSeat(event.output.request, event.output.claims),
+              }),
+            },
+            onError: { target: "waiting", actions: emit(({ event }) => storeTrouble(event.error)) },
+          },
+        },
+        /** Passed through at once. */
+        choosing: {
+          always: [
+            {
+              guard: ({ context }) => context.choice.kind === "take",
+              target: "claiming",
+              actions: assign({
+                seat: ({ context: { choice, seat } }) => (choice.kind === "take" ? choice.seat : seat),
+              }),
+            },
+            {
+              target: "#instance.refused",
+              actions: assign({
+                output: ({ context: { choice } }) => ({
+                  kind: "refused",
+                  reason: choice.kind === "refuse" ? choice.reason : "",
+                }),
+              }),
+            },
+          ],
+        },
+        claiming: {
+          invoke: {
+            src: "claimSeat",
+            input: ({ context: { choice, seat } }) => ({
+              seat,
+              expected: choice.kind === "take" ? choice.expected : null,
+            }),
+            onDone: [
+              { guard: ({ event }) => event.output.kind === "claimed", target: "#instance.online" },
+              // Somebody was faster: look again.
+              { target: "looking" },
+            ],
+            onError: { target: "waiting", actions: emit(({ event }) => storeTrouble(event.error)) },
+          },
+        },
+        waiting: { after: { retryInterval: "looking" } },
+      },
+    },
+
+    online: {
+      invoke: { src: "lease", id: "lease" },
+      initial: "seeking",
+      on: {
+        "lease.observed": { guard: "isReplacedLeader", target: ".following", actions: "rememberLeader" },
+        "lease.standing": ".electing",
+        "lease.granted": { target: ".leading", actions: "rememberGrant" },
+        "instance.stop": ".releasing",
+      },
+      states: {
+        /** Waiting for the lease chart's first word. */
+        seeking: {
+          on: { "lease.observed": { target: "following", actions: "rememberLeader" } },
+        },
+
+        following: {
+          invoke: {
+            src: "membership",
+            id: "membership",
+            input: ({ context }) => ({ leader: leaderOf(context), seat: context.seat }),
+          },
+          on: {
+            "lease.observed": { guard: "isNewLeader", target: "following", reenter: true, actions: "rememberLeader" },
+          },
+          initial: "joining",
+          states: {
+            /** Knocking at the leader, for the first time or again. */
+            joining: {
+              on: {
+                "membership.registered": {
+                  target: "joined",
+                  actions: emit(({ event }) => ({ type: "instance.ready", thread: event.thread })),
+                },
+                "membership.lost": { actions: "checkLease" },
+                "membership.refused": { actions: "reportTrouble" },
+                "instance.stop": [{ guard: "isLeaving", target: "leaving" }, { target: "#instance.online.releasing" }],
+              },
+            },
+            joined: {
+              on: {
+                "membership.lost": { target: "joining", actions: "checkLease" },
+                "instance.stop": [{ guard: "isLeaving", target: "leaving" }, { target: "#instance.online.releasing" }],
+              },
+            },
+            leaving: {
+              entry: sendTo("membership", { type: "membership.leave" }),
+              on: {
+                "membership.left": [
+                  { guard: ({ event }) => event.confirmed, target: "#instance.online.releasing" },
+                  { target: "#instance.online.releasing", actions: "reportTrouble" },
+                ],
+                "instance.stop": {},
+              },
+              after: { farewellLimit: "#instance.online.releasing" },
+            },
+          },
+        },
+
+        /** The lease is free or its holder is gone, and we are one of those who stand. */
+        electing: {
+          on: { "lease.observed": { target: "following", actions: "rememberLeader" } },
+        },
+
+        leading: {
+          invoke: {
+            src: "activation",
+            id: "activation",
+            input: ({ context }) => ({ epoch: context.epoch, seat: context.seat }),
+          },
+          on: {
+            "lease.lost": "seeking",
+            "lease.standing": {},
+            "activation.doubted": { actions: "checkLease" },
+            "activation.troubled": { actions: "reportTrouble" },
+          },
+          initial: "activating",
+          states: {
+            activating: {
+              on: {
+                "activation.active": {
+                  target: "bus",
+                  actions: emit(({ event }) => ({ type: "instance.ready", thread: event.thread })),
+                },
+                "activation.classic": "classic",
+                "instance.stop": "#instance.online.leading.stopping",
+              },
+            },
+            bus: {
+              on: {
+                "instance.stop": [
+                  { guard: "isLeaving", target: "givingUp" },
+                  { target: "#instance.online.leading.stopping" },
+                ],
+              },
+            },
+            classic: {
+              entry: emit({ type: "instance.ready", thread: null }),
+              on: {
+                "activation.active": {
+                  target: "bus",
+                  actions: emit(({ event }) => ({ type: "instance.ready", thread: event.thread })),
+                },
+                "instance.stop": "#instance.online.leading.stopping",
+              },
+            },
+            givingUp: {
+              on: { "instance.stop": {} },
+              invoke: {
+                src: "giveUpOwnThread",
+                input: ({ context }) => ({ epoch: context.epoch, seat: context.seat }),
+                onDone: "stopping",
+                onError: {
+                  target: "stopping",
+                  actions: emit(({ event }) => ({
+                    type: "instance.troubled",
+                    trouble: "thread",
+                    reason: `the own thread could not be deleted: ${String(event.error)}`,
+                  })),
+                },
+              },
+              after: { farewellLimit: "stopping" },
+            },
+            /** The poll is cut and the endpoint closed before the lease goes. */
+            stopping: {
+              entry: sendTo("activation", { type: "activation.stop" }),
+              on: { "activation.stopped": "#instance.online.releasing", "instance.stop": {} },
+              after: { farewellLimit: "#instance.online.releasing" },
+            },
+          },
+        },
+
+        /** Out of every role; the lease chart lets go of whatever it holds. */
+        releasing: {
+          entry: sendTo("lease", { type: "lease.release" }),
+          on: {
+            "lease.released": "#instance.closing",
+            "lease.observed": {},
+            "lease.standing": {},
+            "lease.granted": {},
+            "instance.stop": {},
+          },
+          after: { farewellLimit: "#instance.closing" },
+        },
+      },
+    },
+
+    /** The seat goes back, so that whoever proves us gone need not wait for the process table. */
+    closing: {
+      invoke: {
+        src: "releaseSeat",
+        input: ({ context }) => ({ seat: context.seat }),
+        onDone: "stopped",
+        onError: "stopped",
+      },
+    },
+
+    refused: { type: "final" },
+    stopped: { type: "final" },
+  },
+});
+
+const storeTrouble = (error: unknown): InstanceFact => ({
+  type: "instance.troubled",
+  trouble: "store",
+  reason: String(error),
+});
+
+/** Which role a state of the chart is, for everyone outside it. */
+export function roleOf(snapshot: { readonly matches: (state: RoleState) => boolean }): Role {
+  const role = roleStates.find(([state]) => snapshot.matches(state));
+  return role === undefined ? "stopped" : role[1];
+}
+
+type RoleState =
+  | "starting"
+  | "closing"
+  | {
+      readonly online:
+        | "seeking"
+        | "electing"
+        | "releasing"
+        | { readonly following: "joining" | "joined" | "leaving" }
+        | { readonly leading: "activating" | "bus" | "classic" | "givingUp" | "stopping" };
+    };
+
+const roleStates: readonly (readonly [RoleState, Role])[] = [
+  ["starting", "starting"],
+  [{ online: "seeking" }, "seeking"],
+  [{ online: "electing" }, "electing"],
+  [{ online: { following: "joining" } }, "follower"],
+  [{ online: { following: "joined" } }, "follower"],
+  [{ online: { leading: "activating" } }, "leader"],
+  [{ online: { leading: "bus" } }, "leader"],
+  [{ online: { leading: "classic" } }, "classic"],
+  [{ online: { following: "leaving" } }, "stopping"],
+  [{ online: { leading: "givingUp" } }, "stopping"],
+  [{ online: { leading: "stopping" } }, "stopping"],
+  [{ online: "releasing" }, "stopping"],
+  ["closing", "stopping"],
+];

@@ -1,0 +1,520 @@
+/**
+ * One follower seat, at the leader.
+ *
+ * Owns: who sits on the seat, by which generation; its mailbox is the mutation lock: registration and disconnect of one
+ * seat never interleave, those that come meanwhile are deferred in order.
+ * Does not own: which thread the seat gets (`provisioning.machine.ts`), routing, the wire texts of answers.
+ *
+ * A follower is pruned by silence and *dead* only by proof: its incarnation gone, or its claim on the seat given up.
+ * Nothing is deleted for death here; the binding stays and the seat is `preserved`.
+ *
+ * Invariants: registration/oneSeatOneHolder, registration/staleGenerationNeverActs.
+ */
+import { and, assign, emit, setup } from "xstate";
+import type { BoundThread, ChatId, Epoch, Generation, Incarnation, InstanceId, Liveness, SeatKey } from "./ids.ts";
+import { provisioningMachine } from "./provisioning.machine.ts";
+import { companion, slot } from "./slots.ts";
+import type { CompanionFailed } from "./slots.ts";
+
+export interface RegistrationInput {
+  readonly seat: SeatKey;
+  readonly epoch: Epoch;
+  readonly chatId: ChatId;
+  readonly timings: SeatTimings;
+}
+
+export interface SeatTimings {
+  /** Silence after which a seat is suspect. Default 5000. */
+  readonly silenceMs: number;
+  /** Between two looks at a process whose connection closed. Default 15. */
+  readonly proofMs: number;
+  /** Between looks at a suspect. Default 1000. */
+  readonly suspectMs: number;
+  readonly proofLooksMax: number;
+}
+export const defaultSeatTimings: SeatTimings = { silenceMs: 5_000, proofMs: 15, suspectMs: 1_000, proofLooksMax: 40 };
+
+/** A follower as it presented itself. */
+export interface Follower {
+  readonly instanceId: InstanceId;
+  readonly generation: Generation;
+  /** What its death can be proven by; null when it sent nothing that proves. */
+  readonly incarnation: Incarnation | null;
+  readonly endpoint: string;
+  readonly threadName: string | null;
+  readonly capabilities: readonly string[];
+}
+
+/** The one who sits. */
+export interface Sitter extends Follower {
+  readonly thread: BoundThread;
+}
+
+type Asked<Type extends string> = { readonly type: Type; readonly requestId: string; readonly generation: Generation };
+
+export type SeatRequest =
+  | { readonly type: "follower.register"; readonly requestId: string; readonly follower: Follower }
+  | Asked<"follower.disconnect">;
+
+export type RegistrationEvent =
+  | SeatRequest
+  | Asked<"follower.heartbeat">
+  /** Authenticated traffic of this generation: as good as a heartbeat, and answered elsewhere. */
+  | { readonly type: "follower.heard"; readonly generation: Generation }
+  /** A connection of this generation closed, or could not be made: a hint. */
+  | { readonly type: "link.closed"; readonly generation: Generation }
+  | CompanionFailed;
+
+/** What a request comes to; the endpoint turns it into the exact words of the wire. */
+export type SeatReply =
+  | { readonly kind: "registered"; readonly thread: BoundThread }
+  | { readonly kind: "alive" }
+  | { readonly kind: "left" }
+  | { readonly kind: "unknown" }
+  | { readonly kind: "stale" }
+  | { readonly kind: "lostOwnership" }
+  | { readonly kind: "refused"; readonly reason: string }
+  | { readonly kind: "failed"; readonly reason: string };
+
+export type RegistrationFact =
+  | { readonly type: "seat.answered"; readonly requestId: string; readonly reply: SeatReply }
+  | { readonly type: "seat.live"; readonly sitter: Sitter }
+  | { readonly type: "seat.gone"; readonly instanceId: InstanceId; readonly why: "silent" | "closed" | "died" | "left" }
+  | { readonly type: "seat.unprovable"; readonly instanceId: InstanceId };
+
+export interface CommitRequest {
+  readonly epoch: Epoch;
+  readonly seat: SeatKey;
+  readonly sitter: Sitter;
+}
+export interface ProofRequest {
+  readonly seat: SeatKey;
+  readonly sitter: Sitter;
+}
+export interface CommitAnswer {
+  readonly kind: "committed" | "fenced";
+}
+export interface EndRegistrationAnswer {
+  readonly kind: "ended" | "superseded" | "fenced";
+}
+export interface IntendCleanupAnswer {
+  readonly kind: "intended" | "fenced";
+}
+export interface DeleteAnswer {
+  readonly kind: "removed" | "superseded" | "fenced";
+}
+export interface SeatWrite {
+  readonly epoch: Epoch;
+  readonly seat: SeatKey;
+  readonly sitter: Sitter;
+}
+
+interface RegistrationContext extends RegistrationInput {
+  /** Whoever was committed last and has neither left nor been proven dead. */
+  readonly sitter: Sitter | null;
+  readonly candidate: { readonly requestId: string; readonly follower: Follower } | null;
+  readonly candidateThread: BoundThread | null;
+  readonly leaving: string;
+  readonly deferred: readonly SeatRequest[];
+  readonly looks: number;
+}
+
+/** Requests of one seat held back at once; a peer that sends more gets an answer instead of a place. */
+const deferredMax = 64;
+
+function must<Value>(value: Value | null): Value {
+  if (value === null) throw new Error("the registration chart acts on a follower it does not have");
+  return value;
+}
+const newSitter = (context: RegistrationContext): Sitter => ({
+  ...must(context.candidate).follower,
+  thread: must(context.candidateThread),
+});
+const seatWrite = ({ context }: { readonly context: RegistrationContext }): SeatWrite => ({
+  epoch: context.epoch,
+  seat: context.seat,
+  sitter: must(context.sitter),
+});
+const answer = (requestId: string, reply: SeatReply): RegistrationFact => ({
+  type: "seat.answered",
+  requestId,
+  reply,
+});
+
+const base = setup({
+  // Types only: these values are never read.
+  types: {
+    input: {} as RegistrationInput,
+    context: {} as RegistrationContext,
+    events: {} as RegistrationEvent,
+    emitted: {} as RegistrationFact,
+  },
+  actors: {
+    provisioning: provisioningMachine,
+    /** Keeps a connection to the follower's endpoint; reports `link.closed`. */
+    watchFollower: companion<{ readonly type: "never" }, { readonly seat: SeatKey; readonly sitter: Sitter }>(
+      "watchFollower",
+    ),
+    commitRegistration: slot<CommitAnswer, CommitRequest>("commitRegistration"),
+    proveDeath: slot<Liveness, ProofRequest>("proveDeath"),
+    endRegistration: slot<EndRegistrationAnswer, SeatWrite>("endRegistration"),
+    intendCleanup: slot<IntendCleanupAnswer, SeatWrite>("intendCleanup"),
+    /** Deletes the thread and records it; resolves only on confirmed deletion. */
+    deleteThread: slot<DeleteAnswer, SeatWrite>("deleteThread"),
+  },
+  guards: {
+    isCurrent: ({ context, event }) => "generation" in event && context.sitter?.generation === event.generation,
+    hasSitter: ({ context }) => context.sitter !== null,
+    hasPlace: ({ context }) => context.deferred.length < deferredMax,
+  },
+  delays: {
+    silence: ({ context }) => context.timings.silenceMs,
+    proofInterval: ({ context }) => context.timings.proofMs,
+    suspectInterval: ({ context }) => context.timings.suspectMs,
+    retryInterval: 250,
+  },
+});
+
+const chart = base.extend({
+  actions: {
+    beginRegistration: base.assign({
+      candidate: ({ event }) =>
+        event.type === "follower.register" ? { requestId: event.requestId, follower: event.follower } : null,
+      candidateThread: null,
+    }),
+    defer: base.assign({
+      deferred: ({ context, event }) =>
+        event.type === "follower.register" || event.type === "follower.disconnect"
+          ? [...context.deferred, event]
+          : context.deferred,
+    }),
+    /** Gives deferred requests back to the mailbox, in order; those that do not fit yet are deferred again. */
+    replay: base.enqueueActions(({ context, enqueue }) => {
+      const { deferred } = context;
+      enqueue.assign({ deferred: [] });
+      for (const request of deferred) enqueue.raise(request);
+    }),
+    answerUnknown: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "unknown" })),
+    answerStale: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "stale" })),
+    answerAlive: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "alive" })),
+    answerBusy: base.emit(({ event }) =>
+      answer("requestId" in event ? event.requestId : "", { kind: "failed", reason: "too many requests for one seat" }),
+    ),
+    reportLive: base.emit(({ context }) => ({ type: "seat.live", sitter: must(context.sitter) })),
+  },
+});
+
+/** Registration and disconnect wait for the mutation under way; heartbeats do not. */
+const whileMutating = {
+  "follower.register": [{ guard: "hasPlace", actions: "defer" }, { actions: "answerBusy" }],
+  "follower.disconnect": [{ guard: "hasPlace", actions: "defer" }, { actions: "answerBusy" }],
+} as const;
+
+export const registrationMachine = chart.createMachine({
+  id: "registration",
+  context: ({ input }) => ({
+    ...input,
+    sitter: null,
+    candidate: null,
+    candidateThread: null,
+    leaving: "",
+    deferred: [],
+    looks: 0,
+  }),
+  initial: "vacant",
+  on: {
+    "follower.register": { target: ".provisioning", actions: "beginRegistration" },
+    "follower.heartbeat": [
+      { guard: "isCurrent", actions: "answerAlive" },
+      { guard: "hasSitter", actions: "answerStale" },
+      { actions: "answerUnknown" },
+    ],
+    "follower.disconnect": [{ guard: "hasSitter", actions: "answerStale" }, { actions: "answerUnknown" }],
+    // A sign of life or of death that no state below waits for decides nothing.
+    "follower.heard": {},
+    "link.closed": {},
+    "companion.failed": {},
+  },
+  states: {
+    /** Nobody sits, and no thread is kept. */
+    vacant: { entry: "replay" },
+
+    provisioning: {
+      on: whileMutating,
+      invoke: {
+        src: "provisioning",
+        input: ({ context }) => {
+          const { follower } = must(context.candidate);
+          return {
+            epoch: context.epoch,
+            wish: {
+              seat: context.seat,
+              instanceId: follower.instanceId,
+              chatId: context.chatId,
+              threadName: follower.threadName,
+            },
+          };
+        },
+        onDone: [
+          {
+            guard: ({ event }) => event.output.kind === "bound",
+            target: "fencing",
+            actions: assign({
+              candidateThread: ({ event: { output } }) => (output.kind === "bound" ? output.thread : null),
+            }),
+          },
+          {
+            target: "settling",
+            actions: emit(({ context, event: { output } }) =>
+              answer(
+                must(context.candidate).requestId,
+                output.kind === "rejected" ? { kind: "refused", reason: output.reason } : { kind: "lostOwnership" },
+              ),
+            ),
+          },
+        ],
+        onError: {
+          target: "settling",
+          actions: emit(({ context, event }) =>
+            answer(must(context.candidate).requestId, { kind: "failed", reason: String(event.error) }),
+          ),
+        },
+      },
+    },
+
+    /** The thread is known; the seat changes hands only if the epoch still holds, in one transaction. */
+    fencing: {
+      on: whileMutating,
+      invoke: {
+        src: "commitRegistration",
+        input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, sitter: newSitter(context) }),
+        onDone: [
+          {
+            guard: ({ event }) => event.output.kind === "committed",
+            target: "live",
+            actions: [
+              assign({ sitter: ({ context }) => newSitter(context) }),
+              emit(({ context }) =>
+                answer(must(context.candidate).requestId, {
+                  kind: "registered",
+                  thread: must(context.candidateThread),
+                }),
+              ),
+            ],
+          },
+          {
+            target: "settling",
+            actions: emit(({ context }) => answer(must(context.candidate).requestId, { kind: "lostOwnership" })),
+          },
+        ],
+        onError: {
+          target: "settling",
+          actions: emit(({ context, event }) =>
+            answer(must(context.candidate).requestId, { kind: "failed", reason: String(event.error) }),
+          ),
+        },
+      },
+    },
+
+    /** A refused registration leaves the seat as it was. */
+    settling: { always: [{ guard: "hasSitter", target: "live" }, { target: "vacant" }] },
+
+    /** Somebody sits, is connected and was heard of lately: the seat is routable. */
+    live: {
+      entry: ["reportLive", "replay"],
+      invoke: {
+        src: "watchFollower",
+        input: ({ context }) => ({ seat: context.seat, sitter: must(context.sitter) }),
+      },
+      on: {
+        "follower.disconnect": [
+          {
+            guard: "isCurrent",
+            target: "disconnecting",
+            actions: assign({ leaving: ({ event }) => event.requestId }),
+          },
+          { actions: "answerStale" },
+        ],
+        "link.closed": {
+          guard: "isCurrent",
+          target: "confirmingDeath",
+          actions: [
+            assign({ looks: 0 }),
+            emit(({ context }) => ({
+              type: "seat.gone",
+              instanceId: must(context.sitter).instanceId,
+              why: "closed",
+            })),
+          ],
+        },
+        // It cannot be watched: treat it like a connection that closed.
+        "companion.failed": { target: "confirmingDeath", actions: assign({ looks: 0 }) },
+      },
+      initial: "heard",
+      states: {
+        heard: {
+          on: {
+            "follower.heartbeat": [
+              { guard: "isCurrent", target: "heard", reenter: true, actions: "answerAlive" },
+              { actions: "answerStale" },
+            ],
+            "follower.heard": { guard: "isCurrent", target: "heard", reenter: true },
+          },
+          after: {
+            silence: {
+              target: "#registration.suspect",
+              actions: emit(({ context }) => ({
+                type: "seat.gone",
+                instanceId: must(context.sitter).instanceId,
+                why: "silent",
+              })),
+            },
+          },
+        },
+      },
+    },
+
+    /** Its connection closed. A killed process takes a few looks to vanish. */
+    confirmingDeath: {
+      initial: "looking",
+      on: { "follower.heartbeat": { actions: "answerUnknown" } },
+      states: {
+        looking: {
+          entry: assign({ looks: ({ context }) => context.looks + 1 }),
+          invoke: {
+            src: "proveDeath",
+            input: ({ context }) => ({ seat: context.seat, sitter: must(context.sitter) }),
+            onDone: [
+              { guard: ({ event }) => event.output === "dead", target: "#registration.ending" },
+              {
+                guard: and([
+                  ({ event }) => event.output === "alive",
+                  ({ context }) => context.looks < context.timings.proofLooksMax,
+                ]),
+                target: "pausing",
+              },
+              { target: "#registration.suspect" },
+            ],
+            // A look that failed is no observation.
+            onError: "#registration.suspect",
+          },
+        },
+        pausing: { after: { proofInterval: "looking" } },
+      },
+    },
+
+    /** Silent, or its connection closed, and not proven dead. Not routable; its own next request makes it register anew. */
+    suspect: {
+      initial: "resting",
+      on: { "follower.heartbeat": { actions: "answerUnknown" } },
+      states: {
+        resting: { after: { suspectInterval: "looking" } },
+        looking: {
+          invoke: {
+            src: "proveDeath",
+            input: ({ context }) => ({ seat: context.seat, sitter: must(context.sitter) }),
+            onDone: [
+              { guard: ({ event }) => event.output === "dead", target: "#registration.ending" },
+              {
+                guard: ({ event }) => event.output === "unverifiable",
+                target: "resting",
+                actions: emit(({ context }) => ({
+                  type: "seat.unprovable",
+                  instanceId: must(context.sitter).instanceId,
+                })),
+              },
+              { target: "resting" },
+            ],
+            onError: "resting",
+          },
+        },
+      },
+    },
+
+    /** Proven dead: written down, unless a newer registration got there first. */
+    ending: {
+      on: whileMutating,
+      initial: "writing",
+      states: {
+        writing: {
+          invoke: {
+            src: "endRegistration",
+            input: seatWrite,
+            onDone: {
+              target: "#registration.preserved",
+              actions: [
+                emit(({ context }) => ({
+                  type: "seat.gone",
+                  instanceId: must(context.sitter).instanceId,
+                  why: "died",
+                })),
+                assign({ sitter: null }),
+              ],
+            },
+            onError: "waiting",
+          },
+        },
+        waiting: { after: { retryInterval: "writing" } },
+      },
+    },
+
+    /** Nobody sits; the thread is kept for whoever comes back, and its updates wait. */
+    preserved: { entry: "replay" },
+
+    /** Leaving for good: the instruction to delete is on disk before the call. */
+    disconnecting: {
+      on: whileMutating,
+      invoke: {
+        src: "intendCleanup",
+        input: seatWrite,
+        onDone: [
+          { guard: ({ event }) => event.output.kind === "intended", target: "cleaning" },
+          {
+            target: "live",
+            actions: emit(({ context }) => answer(context.leaving, { kind: "lostOwnership" })),
+          },
+        ],
+        onError: {
+          target: "live",
+          actions: emit(({ context, event }) =>
+            answer(context.leaving, { kind: "failed", reason: String(event.error) }),
+          ),
+        },
+      },
+    },
+    cleaning: {
+      on: whileMutating,
+      invoke: {
+        src: "deleteThread",
+        input: seatWrite,
+        onDone: {
+          target: "vacant",
+          actions: [
+            emit(({ context }) => ({
+              type: "seat.gone",
+              instanceId: must(context.sitter).instanceId,
+              why: "left",
+            })),
+            emit(({ context }) => answer(context.leaving, { kind: "left" })),
+            assign({ sitter: null }),
+          ],
+        },
+        // Not confirmed: the instruction stays on disk, the seat stays taken, and the follower may ask again.
+        onError: {
+          target: "live",
+          actions: emit(({ context, event }) =>
+            answer(context.leaving, { kind: "failed", reason: String(event.error) }),
+          ),
+        },
+      },
+    },
+  },
+});
+
+/** The sitter if the seat is routable in this state. */
+export function routableSitter(snapshot: {
+  readonly matches: (state: "live") => boolean;
+  readonly context: { readonly sitter: Sitter | null };
+}): Sitter | null {
+  return snapshot.matches("live") ? snapshot.context.sitter : null;
+}

@@ -1,0 +1,157 @@
+/**
+ * Pure rules of inbound updates: what an update is about, who may cause effects, in which order updates run, and what a
+ * batch of ids means to the cursor.
+ *
+ * Does not own: routing to a live process (`delivery.machine.ts`), the journal.
+ * Updates come from outside: everything is looked at before it is believed.
+ */
+import { chatId, lane, messageId, threadId, updateId } from "./ids.ts";
+import type { ChatId, Lane, MessageId, ThreadId, UpdateId } from "./ids.ts";
+
+/** Kinds that reach a handler; every other one is a counted drop. */
+export type RoutedKind = "message" | "edited_message" | "callback_query" | "message_reaction";
+
+/** Everything that deciding needs to know of an update. */
+export interface UpdateFacts {
+  readonly updateId: UpdateId;
+  /** The update's own field name: `message`, `callback_query`, `my_chat_member`, … */
+  readonly kind: string;
+  readonly routed: RoutedKind | null;
+  readonly chat: ChatId | null;
+  readonly thread: ThreadId | null;
+  /** The message it is, or is about: what ownership by message looks up. */
+  readonly message: MessageId | null;
+  /** The person who caused it; null for anonymous admins, channels and bots. */
+  readonly user: number | null;
+  /** A topic was created, edited, closed or reopened. */
+  readonly isTopicService: boolean;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const fieldsOf = (value: unknown): Fields | null =>
+  // After this check an object's fields may be read by name; what they hold stays unknown.
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+
+const integer = (value: unknown): number | null => (Number.isSafeInteger(value) ? Number(value) : null);
+
+const routedKinds: readonly string[] = ["message", "edited_message", "callback_query", "message_reaction"];
+const isRouted = (kind: string): kind is RoutedKind => routedKinds.includes(kind);
+
+const topicServiceFields = [
+  "forum_topic_created",
+  "forum_topic_edited",
+  "forum_topic_closed",
+  "forum_topic_reopened",
+  "general_forum_topic_hidden",
+  "general_forum_topic_unhidden",
+];
+
+/** A person: an id and not a bot, and not speaking as a chat (anonymous admins and channels do). */
+function personOf(carrier: Fields, message: Fields | null): number | null {
+  if (carrier["sender_chat"] !== undefined || carrier["actor_chat"] !== undefined) return null;
+  const from = fieldsOf(carrier["from"]) ?? fieldsOf(carrier["user"]) ?? fieldsOf(message?.["from"]);
+  return from === null || from["is_bot"] !== false ? null : integer(from["id"]);
+}
+
+/** Reads an update; null when it has no usable `update_id`. One without a carrier belongs to nobody. */
+export function readUpdate(update: unknown): UpdateFacts | null {
+  const fields = fieldsOf(update);
+  const id = integer(fields?.["update_id"]);
+  if (fields === null || id === null || id < 0) return null;
+  const kind = Object.keys(fields).find((key) => key !== "update_id") ?? "nothing";
+  const carrier = fieldsOf(fields[kind]) ?? {};
+
+  const message = kind === "callback_query" ? fieldsOf(carrier["message"]) : carrier;
+  const chat = integer(fieldsOf(message?.["chat"])?.["id"]);
+  // In groups a reply chain has a thread id too; only topic messages have a topic.
+  const thread = message?.["is_topic_message"] === true ? integer(message["message_thread_id"]) : null;
+  const about = integer(message?.["message_id"]);
+  return {
+    updateId: updateId(id),
+    kind,
+    routed: isRouted(kind) ? kind : null,
+    chat: chat === null ? null : chatId(chat),
+    thread: thread === null ? null : threadId(thread),
+    message: about === null ? null : messageId(about),
+    user: personOf(carrier, kind === "callback_query" ? null : message),
+    isTopicService: kind === "message" && topicServiceFields.some((field) => carrier[field] !== undefined),
+  };
+}
+
+/** Updates of one lane run in order: a thread, or what a chat has outside its threads. */
+export const laneOf = (facts: UpdateFacts): Lane =>
+  lane(facts.chat === null ? "none" : `${String(facts.chat)}:${facts.thread === null ? "main" : String(facts.thread)}`);
+
+export interface Audience {
+  /** The only person whose updates have effects. */
+  readonly user: number;
+  /** The only chat whose updates have effects. */
+  readonly chat: ChatId;
+}
+
+/** Why an update has no effect, for the counter; null when it may have one. Decided before anything else happens. */
+export function dropReason(facts: UpdateFacts, audience: Audience): string | null {
+  // Telegram's own notices about topics have no author to check; they cause no effect either.
+  if (facts.isTopicService && facts.chat === audience.chat) return "topic-service-message";
+  if (facts.user !== audience.user) return "unauthorized";
+  if (facts.routed === null) return `not-handled:${facts.kind}`;
+  if (facts.chat !== audience.chat) return "foreign-chat";
+  return null;
+}
+
+/** Ids further below the cursor than this are a restart of Telegram's numbering, not a repetition. */
+const idRestartGap = 1_000;
+
+export type BatchVerdict =
+  | { readonly kind: "empty" }
+  /** Admit all, then ask from `cursor`. */
+  | { readonly kind: "admit"; readonly cursor: UpdateId; readonly restarted: boolean }
+  | { readonly kind: "refuse"; readonly reason: string };
+
+/** What a batch of ids means to the cursor. A refused batch changes nothing. */
+export function judgeBatch(cursor: UpdateId | null, ids: readonly (UpdateId | null)[]): BatchVerdict {
+  if (ids.length === 0) return { kind: "empty" };
+  let previous: UpdateId | null = null;
+  for (const id of ids) {
+    if (id === null) return { kind: "refuse", reason: "an update without a usable update_id" };
+    if (previous !== null && id <= previous) return { kind: "refuse", reason: "update ids that do not ascend" };
+    previous = id;
+  }
+  const first = ids[0] ?? null;
+  if (first === null || previous === null) return { kind: "empty" };
+  const below = cursor === null ? 0 : cursor - first;
+  if (below > 0 && below <= idRestartGap) return { kind: "refuse", reason: "update ids that were confirmed before" };
+  return { kind: "admit", cursor: updateId(previous + 1), restarted: below > 0 };
+}
+
+/** Every update type that a poll names, each time: Telegram remembers the list of the last poll that gave one. */
+export const allowedUpdates = [
+  "message",
+  "edited_message",
+  "channel_post",
+  "edited_channel_post",
+  "business_connection",
+  "business_message",
+  "edited_business_message",
+  "deleted_business_messages",
+  "guest_message",
+  "stopped_message_generation",
+  "message_reaction",
+  "message_reaction_count",
+  "inline_query",
+  "chosen_inline_result",
+  "callback_query",
+  "shipping_query",
+  "pre_checkout_query",
+  "purchased_paid_media",
+  "poll",
+  "poll_answer",
+  "my_chat_member",
+  "chat_member",
+  "chat_join_request",
+  "chat_boost",
+  "removed_chat_boost",
+  "managed_bot",
+  "subscription",
+] as const;

@@ -1,0 +1,66 @@
+/**
+ * What the scripts know about this checkout: where it is, what is built from what, and how to run a child process.
+ *
+ * Owns the table of entries. `package.json` "exports" and "bin" name the same files: change both together.
+ */
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const projectRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+
+/** Output name (without extension) → source. @type {Readonly<Record<string, string>>} */
+export const entries = {
+  index: "index.ts",
+  cli: "cli.ts",
+  grammy: "adapters/grammy/index.ts",
+  emulator: "adapters/telegram/emulator/index.ts",
+  inspector: "inspector/index.ts",
+};
+
+/** Folders with a web page: copied as they are, and a `main.ts` in them is bundled to `main.js`. */
+export const pages = [
+  { from: "adapters/telegram/emulator/page", to: "emulator-page" },
+  { from: "inspector/page", to: "inspector-page" },
+];
+
+/** Imports that stay imports: every package and every Node module. Our own files are always relative. */
+export const isExternal = (/** @type {string} */ id) => !id.startsWith(".") && !path.isAbsolute(id);
+
+/**
+ * Runs a program with our stdout and stderr and resolves with its exit code (128 when a signal ended it). SIGINT and
+ * SIGTERM are passed on, so that the child, not we, decides how to end.
+ *
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ * @returns {Promise<number>}
+ */
+export function run(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: "inherit", cwd: projectRoot, ...options });
+    const signals = /** @type {const} */ (["SIGINT", "SIGTERM"]);
+    const passOn = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal);
+    for (const signal of signals) process.on(signal, passOn);
+    const forget = () => signals.forEach((signal) => process.off(signal, passOn));
+    child.once("error", (error) => {
+      forget();
+      reject(error);
+    });
+    child.once("exit", (code) => {
+      forget();
+      resolve(code ?? 128);
+    });
+  });
+}
+
+/** Loads rolldown, a development dependency, with one sentence when it is not there. */
+export async function loadRolldown() {
+  try {
+    return await import("rolldown");
+  } catch (error) {
+    throw new Error("rolldown is not installed: run `npm ci` (without --omit=dev), which also builds dist/.", {
+      cause: error,
+    });
+  }
+}

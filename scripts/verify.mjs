@@ -1,0 +1,135 @@
+/**
+ * All that CI runs, in order, with a timing table and one closing line at the end. Every step runs even when an earlier one
+ * failed, so that one run tells everything.
+ *
+ *   npm run verify                          every step
+ *   npm run verify -- --only lint,test      some of them, in this order of the table
+ *   npm run verify -- --long                with the longer bounds
+ *
+ * Each step counts as one, and each vitest test as one more. Exits 1 when anything failed.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { projectRoot, run } from "./lib/project.mjs";
+
+/** @typedef {{ name: string, commands: string[][], longCommands?: string[][], countsTests?: boolean }} Step */
+/** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
+/** @typedef {{ name: string, ok: boolean, seconds: number, tests: Counts }} Outcome */
+
+const node = process.execPath;
+const tool = (/** @type {string} */ file) => path.join(projectRoot, "node_modules", file);
+const vitest = (/** @type {string[]} */ ...projects) => [
+  node,
+  tool("vitest/vitest.mjs"),
+  "run",
+  ...projects.flatMap((project) => ["--project", project]),
+];
+const program = (/** @type {string} */ file, /** @type {string[]} */ ...args) => [
+  node,
+  "scripts/run-ts.mjs",
+  file,
+  ...args,
+];
+const simulate = (/** @type {string} */ hours) =>
+  program("test/simulation/simulate.ts", "--seed", "20260101", "--hours", hours);
+
+/** @type {readonly Step[]} */
+const steps = [
+  {
+    name: "format:check",
+    commands: [[node, tool("prettier/bin/prettier.cjs"), "--check", "--log-level", "warn", "."]],
+  },
+  { name: "lint", commands: [[node, tool("eslint/bin/eslint.js"), "--max-warnings", "0", "."]] },
+  { name: "typecheck", commands: [[node, "scripts/typecheck.mjs"]] },
+  { name: "depcruise", commands: [[node, "scripts/depcruise.mjs"]] },
+  {
+    name: "test",
+    commands: [[node, "scripts/build.mjs"], vitest("unit", "property", "model", "interop", "e2e")],
+    countsTests: true,
+  },
+  {
+    name: "check",
+    commands: [program("test/model/check.ts")],
+    longCommands: [program("test/model/check.ts", "--long")],
+  },
+  { name: "simulate", commands: [simulate("200")], longCommands: [simulate("1000")] },
+  { name: "browser", commands: [vitest("browser")], countsTests: true },
+  {
+    name: "chaos",
+    commands: [program("test/e2e/chaos.ts", "--rounds", "20")],
+    longCommands: [program("test/e2e/chaos.ts", "--rounds", "200")],
+  },
+];
+
+const { values } = parseArgs({ options: { only: { type: "string", multiple: true }, long: { type: "boolean" } } });
+const selected = select(values.only);
+const scratch = await mkdtemp(path.join(os.tmpdir(), "partyline-verify-"));
+/** @type {Outcome[]} */
+const outcomes = [];
+try {
+  for (const step of selected) outcomes.push(await runStep(step));
+} finally {
+  await rm(scratch, { recursive: true, force: true });
+}
+report();
+
+function select(/** @type {string[] | undefined} */ only) {
+  if (only === undefined) return steps;
+  const names = only.flatMap((value) => value.split(","));
+  const unknown = names.filter((name) => !steps.some((step) => step.name === name));
+  if (unknown.length > 0) {
+    console.error(`No such step: ${unknown.join(", ")}. Steps: ${steps.map((step) => step.name).join(", ")}`);
+    process.exit(2);
+  }
+  return steps.filter((step) => names.includes(step.name));
+}
+
+/** @returns {Promise<Outcome>} */
+async function runStep(/** @type {Step} */ step) {
+  console.log(`\n── ${step.name}`);
+  const startedAt = performance.now();
+  const jsonFile = path.join(scratch, `${step.name}.json`);
+  const env = step.countsTests ? { ...process.env, PARTYLINE_VITEST_JSON: jsonFile } : process.env;
+  let ok = true;
+  for (const [command, ...args] of (values.long && step.longCommands) || step.commands) {
+    if (ok && command !== undefined) ok = (await run(command, args, { env })) === 0;
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  const tests = step.countsTests ? await readCounts(jsonFile) : { passed: 0, failed: 0, skipped: 0 };
+  if (tests === undefined) console.error(`${step.name}: vitest wrote no result.`);
+  return { name: step.name, ok: ok && tests !== undefined, seconds, tests: tests ?? noTests() };
+}
+
+/** @returns {Counts} */
+function noTests() {
+  return { passed: 0, failed: 0, skipped: 0 };
+}
+
+/** @returns {Promise<Counts | undefined>} undefined when vitest ended before it could write its result */
+async function readCounts(/** @type {string} */ jsonFile) {
+  const text = await readFile(jsonFile, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  const result = JSON.parse(text);
+  return {
+    passed: result.numPassedTests,
+    failed: result.numFailedTests,
+    skipped: result.numPendingTests + result.numTodoTests,
+  };
+}
+
+function report() {
+  console.log("\nstep          result    seconds  tests");
+  for (const { name, ok, seconds, tests } of outcomes) {
+    const total = tests.passed + tests.failed + tests.skipped;
+    const cells = [name.padEnd(13), (ok ? "passed" : "FAILED").padEnd(6), seconds.toFixed(1).padStart(10)];
+    console.log(`${cells.join(" ")}  ${total > 0 ? String(total).padStart(5) : ""}`.trimEnd());
+  }
+  const sum = (/** @type {keyof Counts} */ key) => outcomes.reduce((total, { tests }) => total + tests[key], 0);
+  const passed = outcomes.filter(({ ok }) => ok).length + sum("passed");
+  const failed = outcomes.filter(({ ok }) => !ok).length + sum("failed");
+  const skipped = sum("skipped");
+  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+  process.exitCode = failed > 0 ? 1 : 0;
+}

@@ -1,0 +1,114 @@
+/**
+ * Effects of the activation chart, and everything that lives for one leadership.
+ *
+ * Owns: making the leader's side (seats, connections, inbox) fresh for each grant, and our own place on the board.
+ * Does not own: the order of activation, what any companion decides.
+ */
+import { fromPromise } from "xstate";
+import { activationMachine } from "../machines/activation.machine.ts";
+import type { ActivationStart } from "../machines/instance.machine.ts";
+import type { IdentifyAnswer, SeatOwnAnswer, SeatOwnInput } from "../machines/activation.machine.ts";
+import { asBody } from "../machines/calls.rules.ts";
+import type { PollingFact } from "../machines/polling.machine.ts";
+import { createFollowerLinks } from "./follower-links.ts";
+import type { Inbox } from "./inbox.ts";
+import { callAsLeader, reasonOf } from "./leader-calls.ts";
+import { provideDispatcher } from "./dispatcher.ts";
+import { provideEndpoint } from "./leader-endpoint.ts";
+import type { SecretCheck } from "./leader-endpoint.ts";
+import { createPollingNotes, healthOf, providePolling } from "./polling.ts";
+import { provideProvisioning } from "./provisioning.ts";
+import { createSignal } from "./runtime.ts";
+import type { Runtime } from "./runtime.ts";
+import { createSeats } from "./seats.ts";
+import { hostChart } from "./stage.ts";
+
+async function identify(runtime: Runtime): Promise<IdentifyAnswer> {
+  const outcome = await callAsLeader(runtime, "getMe", {});
+  switch (outcome.kind) {
+    case "ok":
+      return { kind: asBody(outcome.result)?.["has_topics_enabled"] === true ? "topics" : "noTopics" };
+    case "throttled":
+      return { kind: "unavailable", reason: reasonOf(outcome), afterMs: outcome.retryAfterMs };
+    case "rejected":
+      return outcome.error.error_code === 401 || outcome.error.error_code === 404
+        ? { kind: "unauthorized", reason: reasonOf(outcome) }
+        : { kind: "unavailable", reason: reasonOf(outcome), afterMs: 0 };
+    case "notSent":
+    case "ambiguous":
+      return { kind: "unavailable", reason: reasonOf(outcome), afterMs: 0 };
+  }
+}
+
+/** Seats us on our own seat and puts the place on the board, where calls and claims find it. */
+async function seatOwn(runtime: Runtime, { epoch, seat, thread }: SeatOwnInput): Promise<SeatOwnAnswer> {
+  const { store, ids, stage } = runtime.ports;
+  const { me, incarnation } = runtime.settings;
+  const generation = ids.generation(me);
+  const outcome = await store.registrations.commit({
+    epoch,
+    registration: { seat, instanceId: me, generation, incarnation, thread, atMs: stage.clock.nowMs() },
+  });
+  if (outcome.kind === "fenced") return { kind: "fenced" };
+  runtime.board.place = { seat, generation, thread };
+  runtime.onWayChanged.fire();
+  return { kind: "committed" };
+}
+
+function healthAfter(fact: PollingFact): (typeof healthOf)[keyof typeof healthOf] | null {
+  if (fact.type === "polling.answered") return healthOf.ok;
+  return fact.type === "polling.troubled" ? healthOf[fact.trouble] : null;
+}
+
+/** The activation chart for one grant, its slots filled with a leader's side of its own. */
+export function provideActivation(
+  runtime: Runtime,
+  { epoch }: ActivationStart,
+  { inbox, isSecret }: { readonly inbox: Inbox; readonly isSecret: SecretCheck },
+) {
+  const { stage, transport } = runtime.ports;
+  const links = createFollowerLinks(transport);
+  const seatsChanged = createSignal();
+  const seats = createSeats(runtime, epoch, links, () => {
+    seatsChanged.fire();
+  });
+  const side = { seats, links, inbox };
+  const note = createPollingNotes(runtime, epoch);
+
+  const onPollingFact = (fact: PollingFact): void => {
+    const health = healthAfter(fact);
+    if (health !== null) note(health);
+    if (fact.type === "polling.troubled")
+      stage.log.event("warn", "polling-troubled", { trouble: fact.trouble, reason: fact.reason });
+  };
+
+  const machine = activationMachine.provide({
+    actors: {
+      identify: fromPromise<IdentifyAnswer>(async () => {
+        const answer = await identify(runtime);
+        if (answer.kind === "unauthorized") note(healthOf.unauthorized);
+        return answer;
+      }),
+      provisioning: provideProvisioning(runtime),
+      seatOwn: fromPromise<SeatOwnAnswer, SeatOwnInput>(({ input }) => seatOwn(runtime, input)),
+      endpoint: provideEndpoint(runtime, seats, isSecret),
+      dispatcher: provideDispatcher(runtime, side, seatsChanged),
+      poller: hostChart(stage, {
+        id: `${runtime.settings.me}/poller`,
+        chart: () => providePolling(runtime),
+        input: () => ({ epoch, pollSeconds: runtime.settings.pollSeconds }),
+        onFact: onPollingFact,
+      }),
+    },
+  });
+
+  return {
+    machine,
+    /** The leadership is over: its seats are gone and our place with it. */
+    dispose() {
+      seats.stop();
+      runtime.board.place = null;
+      runtime.onWayChanged.fire();
+    },
+  };
+}

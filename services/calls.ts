@@ -1,0 +1,143 @@
+/**
+ * Bot API calls of this instance, in whatever role it is.
+ *
+ * Owns: finding the way (ourselves while we lead, the leader's connection while we follow), waiting for one when there
+ * is none, asking again where nothing was carried out.
+ * Does not own: what is allowed (`machines/calls.rules.ts`), Telegram.
+ *
+ * Never repeated: a call that may have been carried out, unless doing it twice is doing it once.
+ */
+import { asBody, confineOwnCall, isRetrySafe } from "../machines/calls.rules.ts";
+import type { ApiCall } from "../machines/calls.rules.ts";
+import { timeoutMs } from "../machines/wire/constants.ts";
+import type { Ack } from "../machines/wire/envelopes.ts";
+import { wireText } from "../machines/wire/texts.ts";
+import { chatOf } from "./runtime.ts";
+import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
+import { ownsMessage, recordMessages } from "./follower-calls.ts";
+import { callAsLeader } from "./leader-calls.ts";
+import type { CallOutcome, RequestOutcome, TelegramError } from "./ports.ts";
+
+/** How long a call waits for a leader, in milliseconds. */
+const wayPatienceMs = 30_000;
+/** Between two looks for a way that nobody announced. */
+const wayLookMs = 250;
+
+/** What one try came to: an outcome, or "nothing was carried out, look for a way again". */
+type Try = CallOutcome | { readonly kind: "noWay"; readonly reason: string };
+
+/** A refusal that the bus itself gave, in the shape of Telegram's own. */
+const forbidden = (description: string): CallOutcome => ({
+  kind: "rejected",
+  error: { error_code: 403, description: `Forbidden: ${description}` },
+});
+
+function readTelegramError(result: unknown): TelegramError | null {
+  const error = asBody(asBody(result)?.["telegram"]);
+  const code = error?.["error_code"];
+  const description = error?.["description"];
+  if (typeof code !== "number" || typeof description !== "string") return null;
+  const parameters = asBody(error?.["parameters"]);
+  const retryAfter = parameters?.["retry_after"];
+  const migrate = parameters?.["migrate_to_chat_id"];
+  return {
+    error_code: code,
+    description,
+    ...(parameters === null
+      ? {}
+      : {
+          parameters: {
+            ...(typeof retryAfter === "number" ? { retry_after: retryAfter } : {}),
+            ...(typeof migrate === "number" ? { migrate_to_chat_id: migrate } : {}),
+          },
+        }),
+  };
+}
+
+/** Refusals by which a leader says that it carried nothing out and that we should register again. */
+const registrationTexts: readonly string[] = [
+  wireText.unknownFollower,
+  wireText.staleGeneration,
+  wireText.unauthorized,
+];
+
+function readRefusal(ack: Ack): Try {
+  const reason = ack.message ?? wireText.callFailed;
+  if (ack.error?.code === "commit-unknown") return { kind: "ambiguous", reason };
+  const error = readTelegramError(ack.result);
+  if (error !== null)
+    return error.parameters?.retry_after === undefined
+      ? { kind: "rejected", error }
+      : { kind: "throttled", retryAfterMs: error.parameters.retry_after * 1_000, error };
+  if (registrationTexts.includes(reason) || reason.includes("does not lead")) return { kind: "noWay", reason };
+  return forbidden(reason);
+}
+
+async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall): Promise<Try> {
+  const { ids, stage } = runtime.ports;
+  const { me } = runtime.settings;
+  const outcome: RequestOutcome = await leader.link.request(
+    {
+      kind: "follower.callApi",
+      requestId: ids.requestId(me),
+      auth: leader.secret,
+      instanceId: me,
+      registrationGeneration: leader.generation,
+      method: "call",
+      args: [call.method, call.body],
+      sentAtMs: stage.clock.nowMs(),
+    },
+    timeoutMs.call,
+  );
+  if (outcome.kind === "notSent") return { kind: "noWay", reason: outcome.reason };
+  if (outcome.kind === "lost")
+    return isRetrySafe(call.method)
+      ? { kind: "noWay", reason: outcome.reason }
+      : { kind: "ambiguous", reason: `the leader's answer was lost: ${outcome.reason}` };
+  return outcome.ack.ok ? { kind: "ok", result: outcome.ack.result } : readRefusal(outcome.ack);
+}
+
+async function asLeader(runtime: Runtime, place: OwnPlace, call: ApiCall): Promise<Try> {
+  const chatId = chatOf(runtime.settings);
+  const owns = await ownsMessage(runtime, place.seat, { chatId }, call);
+  const verdict = confineOwnCall(call, { chatId, threadId: place.thread?.target.threadId ?? null }, owns);
+  if (verdict.kind === "refused") return forbidden(verdict.reason);
+  const outcome = await callAsLeader(runtime, verdict.call.method, verdict.call.body);
+  await recordMessages(runtime, place.seat, verdict.call, outcome);
+  return outcome.kind === "notSent" && runtime.gate.permit() === null
+    ? { kind: "noWay", reason: outcome.reason }
+    : outcome;
+}
+
+async function tryOnce(runtime: Runtime, call: ApiCall): Promise<Try> {
+  const { place, leader } = runtime.board;
+  if (leader !== null) return throughLeader(runtime, leader, call);
+  if (place !== null && runtime.gate.permit() !== null) return asLeader(runtime, place, call);
+  return { kind: "noWay", reason: "there is no leader at the moment" };
+}
+
+/** Resolves when something changed on the way to Telegram, or after a short while. */
+function wayChanged(runtime: Runtime): Promise<void> {
+  const { clock } = runtime.ports.stage;
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clock.clearTimeout(timer);
+      unlisten();
+      resolve();
+    };
+    const unlisten = runtime.onWayChanged.listen(done);
+    const timer = clock.setTimeout(done, wayLookMs);
+  });
+}
+
+/** Makes a call confined to this instance's thread; waits up to 30 s for a leader. Never rejects for what Telegram says. */
+export async function callAsInstance(runtime: Runtime, call: ApiCall): Promise<CallOutcome> {
+  const { clock } = runtime.ports.stage;
+  const startedAtMs = clock.elapsedMs();
+  for (;;) {
+    const outcome = await tryOnce(runtime, call);
+    if (outcome.kind !== "noWay") return outcome;
+    if (clock.elapsedMs() - startedAtMs >= wayPatienceMs) return { kind: "notSent", reason: outcome.reason };
+    await wayChanged(runtime);
+  }
+}

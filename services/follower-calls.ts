@@ -1,0 +1,107 @@
+/**
+ * A follower's Bot API call, carried out by the leader.
+ *
+ * Owns: the checks in the wire's order, the call, writing down which messages the follower made.
+ * Does not own: the tables of what is allowed (`machines/calls.rules.ts`).
+ *
+ * Beyond the wire: a refusal by Telegram is repeated to our own peers whole, as `result: { telegram: <its error> }`.
+ */
+import { chatId, messageId } from "../machines/ids.ts";
+import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
+import {
+  asBody,
+  confineOwnCall,
+  mayV1FollowerCall,
+  messageOf,
+  messagesMade,
+  withoutMarkers,
+} from "../machines/calls.rules.ts";
+import type { ApiCall, CallVerdict } from "../machines/calls.rules.ts";
+import type { Sitter } from "../machines/registration.machine.ts";
+import { capability } from "../machines/wire/constants.ts";
+import type { Ack, CallApiRequest } from "../machines/wire/envelopes.ts";
+import { wireText } from "../machines/wire/texts.ts";
+import { callAsLeader, reasonOf } from "./leader-calls.ts";
+import type { CallOutcome } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface Caller {
+  readonly seat: SeatKey;
+  readonly sitter: Sitter;
+}
+
+/** Whether the message that a call is about was sent by this seat, or to it. */
+export async function ownsMessage(runtime: Runtime, seat: SeatKey, target: { readonly chatId: number }, call: ApiCall) {
+  const message = messageOf(call.body);
+  if (message === null) return false;
+  return (await runtime.ports.store.ownership.ownerOf(chatId(target.chatId), messageId(message))) === seat;
+}
+
+/** Writes down whose the new messages are. A failure is logged: the call has happened. */
+export async function recordMessages(
+  runtime: Runtime,
+  seat: SeatKey,
+  call: ApiCall,
+  outcome: CallOutcome,
+): Promise<void> {
+  if (outcome.kind !== "ok") return;
+  const chat = Number(call.body["chat_id"]);
+  const made = messagesMade(call.method, outcome.result);
+  if (made.length === 0 || !Number.isSafeInteger(chat)) return;
+  try {
+    await runtime.ports.store.ownership.record(
+      made.map((id) => ({ chatId: chatId(chat), messageId: messageId(id), seat })),
+    );
+  } catch (error) {
+    runtime.ports.stage.log.event("warn", "ownership-not-recorded", { reason: String(error) });
+  }
+}
+
+async function judge(runtime: Runtime, { seat, sitter }: Caller, call: ApiCall): Promise<CallVerdict> {
+  const target: ThreadTarget = sitter.thread.target;
+  const owns = await ownsMessage(runtime, seat, target, call);
+  if (sitter.capabilities.includes(capability.sharedStore))
+    return confineOwnCall(call, { chatId: target.chatId, threadId: target.threadId }, owns);
+  return mayV1FollowerCall(call, target, owns)
+    ? { kind: "allowed", call: { method: call.method, body: withoutMarkers(call.body) } }
+    : { kind: "refused", reason: wireText.callNotAllowed };
+}
+
+function answerOf(requestId: string, method: string, outcome: CallOutcome): Ack {
+  switch (outcome.kind) {
+    case "ok":
+      return { kind: "bus.ack", requestId, ok: true, result: outcome.result };
+    case "ambiguous":
+      return {
+        kind: "bus.ack",
+        requestId,
+        ok: false,
+        message: wireText.callCommitUnknown(method),
+        error: { code: "commit-unknown", method },
+      };
+    case "rejected":
+    case "throttled":
+      return {
+        kind: "bus.ack",
+        requestId,
+        ok: false,
+        message: outcome.error.description,
+        result: { telegram: outcome.error },
+      };
+    case "notSent":
+      return { kind: "bus.ack", requestId, ok: false, message: reasonOf(outcome) || wireText.callFailed };
+  }
+}
+
+export async function callForFollower(runtime: Runtime, request: CallApiRequest, caller: Caller): Promise<Ack> {
+  const { requestId, method, args } = request;
+  const refuse = (message: string): Ack => ({ kind: "bus.ack", requestId, ok: false, message });
+  if (method !== "call") return refuse(wireText.callMethodUnsupported(method));
+  const [apiMethod, body] = args;
+  if (typeof apiMethod !== "string") return refuse(wireText.callNotAllowed);
+  const verdict = await judge(runtime, caller, { method: apiMethod, body: asBody(body) ?? {} });
+  if (verdict.kind === "refused") return refuse(verdict.reason);
+  const outcome = await callAsLeader(runtime, verdict.call.method, verdict.call.body);
+  await recordMessages(runtime, caller.seat, verdict.call, outcome);
+  return answerOf(requestId, verdict.call.method, outcome);
+}

@@ -1,0 +1,154 @@
+/**
+ * One instance, put together: the instance chart with every slot filled, over the given ports.
+ *
+ * Owns: the composition, nothing else. Production and the simulator call it with their own ports.
+ */
+import { fromPromise } from "xstate";
+import type { Actor } from "xstate";
+import { incarnationText } from "../machines/incarnation.rules.ts";
+import type { SeatKey } from "../machines/ids.ts";
+import { instanceMachine } from "../machines/instance.machine.ts";
+import type {
+  ActivationStart,
+  ClaimAnswer,
+  ClaimInput,
+  MembershipStart,
+  SeatClaims,
+} from "../machines/instance.machine.ts";
+import type { SeenClaim } from "../machines/seat.rules.ts";
+import { provideActivation } from "./activation.ts";
+import { callAsInstance } from "./calls.ts";
+import type { ApiCall } from "../machines/calls.rules.ts";
+import { deleteBoundThread } from "./cleanup.ts";
+import { createInbox } from "./inbox.ts";
+import type { HandedUpdate } from "./inbox.ts";
+import type { SecretCheck } from "./leader-endpoint.ts";
+import { createLeaseGate, provideLease } from "./lease.ts";
+import { provideMembership } from "./membership.ts";
+import type { CallOutcome } from "./ports.ts";
+import { createReceiver } from "./receiver.ts";
+import { chatOf, createSignal } from "./runtime.ts";
+import type { Ports, Runtime, Settings } from "./runtime.ts";
+import { createOnStage, hostChart } from "./stage.ts";
+
+export interface ComposedInstance {
+  readonly actor: Actor<typeof instanceMachine>;
+  readonly runtime: Runtime;
+  call(call: ApiCall): Promise<CallOutcome>;
+  /** Closes what outlives the chart: our own endpoint. The ports stay open, they are the caller's. */
+  dispose(): Promise<void>;
+}
+
+/** Claims under the owner of the wished seat, each with a look at its process. */
+async function readSeatClaims({ ports }: Runtime, name: string | null): Promise<SeatClaims> {
+  const { store, processes } = ports;
+  const owner = name === null ? incarnationText(processes.parent()) : await store.seats.profileId();
+  const claims = await store.seats.claimsOf(owner);
+  const seen = claims.map((claim): SeenClaim => ({
+    seat: claim.seat,
+    instanceId: claim.instanceId,
+    liveness: processes.liveness(claim.incarnation),
+  }));
+  return { request: { owner, name }, claims: seen };
+}
+
+/** Gives our own thread up: the instruction first, then the deletion. */
+async function giveUpOwnThread(runtime: Runtime, { epoch, seat }: ActivationStart): Promise<undefined> {
+  const target = runtime.board.place?.thread?.target;
+  if (target === undefined) return undefined;
+  const { store, stage } = runtime.ports;
+  await store.threads.intendCleanup({ epoch, seat, target, atMs: stage.clock.nowMs() });
+  await deleteBoundThread(runtime, { epoch, seat, target });
+  return undefined;
+}
+
+function provideSeating(runtime: Runtime) {
+  const { settings, ports } = runtime;
+  const { store } = ports;
+  return {
+    readSeatClaims: fromPromise<SeatClaims, { readonly name: string | null }>(({ input }) =>
+      readSeatClaims(runtime, input.name),
+    ),
+    claimSeat: fromPromise<ClaimAnswer, ClaimInput>(({ input }) =>
+      store.seats.claim({ ...input, instanceId: settings.me, incarnation: settings.incarnation }),
+    ),
+    releaseSeat: fromPromise<undefined, { readonly seat: SeatKey }>(async ({ input }) => {
+      await store.seats.release({ seat: input.seat, instanceId: settings.me });
+      return undefined;
+    }),
+    giveUpOwnThread: fromPromise<undefined, ActivationStart>(({ input }) => giveUpOwnThread(runtime, input)),
+  };
+}
+
+/** Everything of an instance but its ports. The actor is not started. */
+export function composeInstance(
+  ports: Ports,
+  settings: Settings,
+  host: { readonly handOut: (update: HandedUpdate) => void; readonly isSecret: SecretCheck },
+): ComposedInstance {
+  const { stage, transport } = ports;
+  const gate = createLeaseGate(stage.clock);
+  const runtime: Runtime = {
+    ports,
+    settings,
+    gate,
+    board: { place: null, leader: null },
+    onWayChanged: createSignal(),
+  };
+  const inbox = createInbox(runtime, host.handOut);
+  const receiver = createReceiver(runtime, inbox, host.isSecret);
+  const path = (name: string): string => `${settings.me}/${name}`;
+  const ignore = (): void => undefined;
+  const me = {
+    instanceId: settings.me,
+    incarnation: settings.incarnation,
+    endpoint: transport.leaderAddress,
+    secret: settings.secret,
+  };
+  /** Leaderships made and not yet stopped; the chart has one at a time. */
+  let leadership: ReturnType<typeof provideActivation> | null = null;
+
+  const machine = instanceMachine.provide({
+    actors: {
+      ...provideSeating(runtime),
+      lease: hostChart(stage, {
+        id: path("lease"),
+        chart: () => provideLease({ store: ports.store.lease, processes: ports.processes, clock: stage.clock, me }),
+        input: () => ({ me: settings.me, timings: settings.lease }),
+        onFact: gate.onFact,
+      }),
+      membership: hostChart(stage, {
+        id: path("membership"),
+        chart: () => provideMembership(runtime, receiver),
+        input: (start: MembershipStart) => ({ ...start, timings: settings.membership }),
+        onFact: ignore,
+      }),
+      activation: hostChart(stage, {
+        id: path("activation"),
+        chart: (start: ActivationStart) => {
+          leadership = provideActivation(runtime, start, { inbox, isSecret: host.isSecret });
+          return leadership.machine;
+        },
+        input: (start: ActivationStart) => ({
+          ...start,
+          me: settings.me,
+          chatId: chatOf(settings),
+          threadName: settings.name,
+          capabilityMs: settings.capabilityMs,
+        }),
+        onFact: ignore,
+        onStopped: () => {
+          leadership?.dispose();
+          leadership = null;
+        },
+      }),
+    },
+  });
+
+  return {
+    actor: createOnStage(stage, machine, { id: settings.me, input: { me: settings.me, name: settings.name } }),
+    runtime,
+    call: (call) => callAsInstance(runtime, call),
+    dispose: () => receiver.close(),
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * Calls that the leader makes at Telegram, for itself and for its followers.
+ *
+ * Owns: the check that we still lead before each call, and a time budget shorter than what is left of the lease.
+ * Does not own: who may call what (`machines/calls.rules.ts`), fairness among callers.
+ *
+ * Telegram cannot be fenced: a call already under way when the lease is lost may still be carried out. The budget keeps
+ * that window shorter than the lease; nothing more is promised.
+ */
+import type { CallOutcome } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Kept of the lease after a call's budget, in milliseconds: time to notice and to step down. */
+const leaseMarginMs = 500;
+const callBudgetMaxMs = 30_000;
+
+export async function callAsLeader(
+  runtime: Runtime,
+  method: string,
+  payload: Readonly<Record<string, unknown>>,
+): Promise<CallOutcome> {
+  const permit = runtime.gate.permit();
+  if (permit === null || permit.remainingMs <= leaseMarginMs)
+    return { kind: "notSent", reason: "this instance does not lead (any more)" };
+  const timeoutMs = Math.min(callBudgetMaxMs, permit.remainingMs - leaseMarginMs);
+  return runtime.ports.telegram.call(method, payload, { timeoutMs, signal: new AbortController().signal });
+}
+
+/** What went wrong with a call, in words. */
+export function reasonOf(outcome: Exclude<CallOutcome, { kind: "ok" }>): string {
+  return outcome.kind === "rejected" || outcome.kind === "throttled" ? outcome.error.description : outcome.reason;
+}

@@ -1,0 +1,114 @@
+/**
+ * Effects of the polling chart: the long poll and the admission of what it brought.
+ *
+ * Owns: the poll's time budget (a poll that hangs is cut and asked again on a new connection), reading an answer.
+ * Does not own: the cursor, back-off, the journal.
+ */
+import { fromPromise } from "xstate";
+import type { Epoch, UpdateId } from "../machines/ids.ts";
+import { lane } from "../machines/ids.ts";
+import { pollingMachine } from "../machines/polling.machine.ts";
+import type { AdmitAnswer, AdmitRequest, FetchAnswer, FetchRequest } from "../machines/polling.machine.ts";
+import { allowedUpdates, laneOf, readUpdate } from "../machines/updates.rules.ts";
+import { callAsLeader, reasonOf } from "./leader-calls.ts";
+import type { AdmittedUpdate, CallOutcome } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Beyond the poll's own time, in milliseconds: then the connection is taken for dead. */
+const pollMarginMs = 10_000;
+const batchMax = 100;
+
+function readAnswer(outcome: CallOutcome, jitter: number): FetchAnswer {
+  switch (outcome.kind) {
+    case "ok":
+      return Array.isArray(outcome.result)
+        ? {
+            kind: "batch",
+            jitter,
+            updates: outcome.result.map((update: unknown) => ({ id: readUpdate(update)?.updateId ?? null, update })),
+          }
+        : { kind: "failed", jitter, reason: "Telegram answered a poll without a list of updates" };
+    case "throttled":
+      return { kind: "throttled", jitter, retryAfterMs: outcome.retryAfterMs, reason: reasonOf(outcome) };
+    case "rejected":
+      if (outcome.error.error_code === 409) return { kind: "conflict", jitter, reason: reasonOf(outcome) };
+      if (outcome.error.error_code === 401) return { kind: "unauthorized", jitter, reason: reasonOf(outcome) };
+      return { kind: "failed", jitter, reason: reasonOf(outcome) };
+    case "notSent":
+    case "ambiguous":
+      return { kind: "failed", jitter, reason: reasonOf(outcome) };
+  }
+}
+
+/** An update as the journal keeps it. One that cannot be read has no lane of its own and is dropped with a reason later. */
+function asAdmitted(id: UpdateId, update: unknown): AdmittedUpdate {
+  const facts = readUpdate(update);
+  return { updateId: id, lane: facts === null ? lane("none") : laneOf(facts), body: JSON.stringify(update) };
+}
+
+export function providePolling(runtime: Runtime) {
+  const { store, stage, telegram, ids } = runtime.ports;
+  return pollingMachine.provide({
+    actors: {
+      clearWebhook: fromPromise(async () => {
+        await callAsLeader(runtime, "deleteWebhook", {});
+        return undefined;
+      }),
+      readCursor: fromPromise(() => store.journal.cursor()),
+      fetchUpdates: fromPromise(
+        async ({ input, signal }: { readonly input: FetchRequest; readonly signal: AbortSignal }) => {
+          const outcome = await telegram.call(
+            "getUpdates",
+            {
+              ...(input.cursor === null ? {} : { offset: input.cursor }),
+              limit: batchMax,
+              timeout: input.pollSeconds,
+              allowed_updates: allowedUpdates,
+            },
+            { timeoutMs: input.pollSeconds * 1_000 + pollMarginMs, signal },
+          );
+          return readAnswer(outcome, ids.chance());
+        },
+      ),
+      admitUpdates: fromPromise<AdmitAnswer, AdmitRequest>(({ input }) =>
+        store.journal.admit({
+          epoch: input.epoch,
+          cursor: input.cursor,
+          nowMs: stage.clock.nowMs(),
+          updates: input.updates.flatMap(({ id, update }) => (id === null ? [] : [asAdmitted(id, update)])),
+        }),
+      ),
+    },
+  });
+}
+
+/** What `status` says about polling, from what the poller reports. */
+export const healthOf = {
+  ok: "ok",
+  conflict: "conflict: another poller",
+  unauthorized: "token rejected",
+  throttled: "throttled by Telegram",
+  failed: "Telegram not reachable",
+  refusedBatch: "batch refused",
+  journalFull: "journal full",
+  store: "store not writable",
+} as const;
+
+/** At most one note a second, unless the health changed. */
+const noteEveryMs = 1_000;
+
+/** Keeps the store's note on polling true, without a write per poll. Failures to note are logged, nothing more. */
+export function createPollingNotes(runtime: Runtime, epoch: Epoch) {
+  const { store, stage } = runtime.ports;
+  let noted: { readonly health: string; readonly atMs: number } | null = null;
+  let okAtMs: number | null = null;
+  return (health: (typeof healthOf)[keyof typeof healthOf]): void => {
+    const nowMs = stage.clock.nowMs();
+    if (health === "ok") okAtMs = nowMs;
+    if (noted !== null && noted.health === health && nowMs - noted.atMs < noteEveryMs) return;
+    noted = { health, atMs: nowMs };
+    store.status.notePolling({ epoch, okAtMs, health }).catch((error: unknown) => {
+      stage.log.event("warn", "status-note", { reason: String(error) });
+    });
+  };
+}

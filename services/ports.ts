@@ -1,0 +1,416 @@
+/**
+ * Every port: what the services ask of the outside, and what they may rely on.
+ *
+ * Owns: the contracts. Does not own: any implementation (`adapters/`), any decision (`machines/`).
+ *
+ * Rules that hold for all of them:
+ * - Expected failures are data, tagged by `kind`. A rejected promise means that the operation was not observed: a busy
+ *   store, a broken disk. It is never read as an answer.
+ * - Everything that leads writes under its epoch, and the store compares that epoch *inside the same transaction*:
+ *   `fenced` when it is not the current one, and then nothing was written.
+ * - "Resolves" on a store write means: the change is on disk and survives power loss.
+ */
+import type {
+  AcquisitionId,
+  BoundThread,
+  ChatId,
+  Epoch,
+  Generation,
+  Incarnation,
+  InstanceId,
+  JournalSeq,
+  Lane,
+  Liveness,
+  MessageId,
+  SeatKey,
+  ThreadTarget,
+  UpdateId,
+} from "../machines/ids.ts";
+import type { LeaseHolder, LeaseRecord, TakeoverEvidence } from "../machines/lease.rules.ts";
+import type { Binding, PendingProvision, ThreadView } from "../machines/threads.rules.ts";
+import type { Ack, RequestEnvelope } from "../machines/wire/envelopes.ts";
+
+// ---------------------------------------------------------------------------------------------------------- host
+
+/** Time. The only source of it: charts get it through `after` delays, rules as `nowMs`. */
+export interface Clock {
+  /** Wall clock, milliseconds since the Unix epoch. May jump. */
+  nowMs(): number;
+  /** Time that has passed on this host, in milliseconds from an arbitrary start. Never jumps back; counts suspension. */
+  elapsedMs(): number;
+  setTimeout(fn: () => void, delayMs: number): unknown;
+  clearTimeout(handle: unknown): void;
+}
+
+/** Chance and digests. Every minted value is unique across processes and time. */
+export interface Ids {
+  instanceId(pid: number, nowMs: number): InstanceId;
+  generation(instance: InstanceId): Generation;
+  acquisition(): AcquisitionId;
+  /** 32 random bytes, base64url: the secret that a leader publishes in its lease row. Never logged. */
+  secret(): string;
+  /** Fresh for each request of this process. */
+  requestId(instance: InstanceId): string;
+  /** Chance, from 0 to below 1. */
+  chance(): number;
+  /** Lowercase hex SHA-256 of the UTF-8 bytes. */
+  sha256Hex(text: string): string;
+}
+
+/** The process table of this host. Synchronous: a look is one read of a small file. */
+export interface Processes {
+  /** This process; each call counts one instance further. */
+  own(): Incarnation;
+  /** The process that started this one. */
+  parent(): Incarnation;
+  /**
+   * Whether an incarnation still runs. `dead` only on proof (no such pid, another start time, a zombie, another boot);
+   * `unverifiable` when this host cannot tell (another pid namespace, no start time). Throws when the look itself
+   * failed: that is no observation.
+   */
+  liveness(who: Incarnation): Liveness;
+}
+
+/** Where diagnostics go. Implementations redact tokens and secrets; nothing they do reaches the caller. */
+export interface Log {
+  event(level: "debug" | "info" | "warn" | "error", phase: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
+// --------------------------------------------------------------------------------------------------------- store
+
+export type { Binding, PendingProvision } from "../machines/threads.rules.ts";
+
+/** A write under an old epoch: nothing happened. */
+export interface Fenced {
+  readonly kind: "fenced";
+  readonly current: Epoch;
+}
+
+export interface LeaseStore {
+  /** The lease as it stands now; `remainingMs` is by the store's clock. */
+  read(): Promise<LeaseRecord>;
+  /**
+   * Compare-and-set: granted only if the row still has `expected`'s epoch and renewals, and, for evidence `expired` and
+   * `vacant`, is that by the store's clock inside the transaction. A grant counts the epoch up by one.
+   */
+  acquire(request: {
+    readonly me: LeaseHolder;
+    readonly expected: { readonly epoch: Epoch; readonly renewals: number };
+    readonly evidence: TakeoverEvidence;
+    readonly durationMs: number;
+  }): Promise<{ readonly kind: "granted" | "refused"; readonly record: LeaseRecord }>;
+  /** Extends a lease that is still ours and not past its end; `lapsed` when ours but past it, `fenced` when not ours. */
+  renew(request: { readonly epoch: Epoch; readonly durationMs: number }): Promise<{
+    readonly kind: "renewed" | "lapsed" | "fenced";
+    readonly record: LeaseRecord;
+  }>;
+  /** Empties the row if the epoch is ours; the epoch itself stays, so the next grant is higher. */
+  release(request: { readonly epoch: Epoch }): Promise<{ readonly kind: "released" } | Fenced>;
+  /** Runs `commit` synchronously inside a transaction in which the epoch is current; `fenced` = it did not run. */
+  commitIfHeld(epoch: Epoch, commit: () => void): Promise<{ readonly kind: "committed" } | Fenced>;
+}
+
+export interface SeatClaim {
+  readonly seat: SeatKey;
+  readonly instanceId: InstanceId;
+  readonly incarnation: Incarnation;
+}
+
+/** Which live process holds which seat. Written by the processes themselves, not by the leader. */
+export interface SeatStore {
+  /** The profile's own stable id, made with the store. */
+  profileId(): Promise<string>;
+  /** Who holds this seat; null when nobody does. */
+  holderOf(seat: SeatKey): Promise<SeatClaim | null>;
+  /** Claims on seats `manual:<owner>:…`, in order of their key. */
+  claimsOf(owner: string): Promise<readonly SeatClaim[]>;
+  /** Compare-and-set on the present holder (`null` = nobody). `taken` names who holds it now. */
+  claim(
+    request: SeatClaim & { readonly expected: InstanceId | null },
+  ): Promise<{ readonly kind: "claimed" } | { readonly kind: "taken"; readonly by: SeatClaim }>;
+  /** Gives the seat up if `instanceId` holds it; otherwise does nothing. */
+  release(request: { readonly seat: SeatKey; readonly instanceId: InstanceId }): Promise<void>;
+}
+
+/** The leader's durable record of who sits on a seat. */
+export interface SeatRegistration {
+  readonly seat: SeatKey;
+  readonly instanceId: InstanceId;
+  readonly generation: Generation;
+  /** What death is proven by; null when the peer sent nothing provable. */
+  readonly incarnation: Incarnation | null;
+  /** Null while the bot has no topics (classic): the seat then has the whole chat. */
+  readonly thread: BoundThread | null;
+  readonly atMs: number;
+}
+
+export type SeatEnd = "died" | "left" | "stopped";
+
+export interface RegistrationStore {
+  /**
+   * Makes `registration` the seat's current one. In the same transaction: any clean-up of the seat's thread is
+   * cancelled, and entries claimed by earlier instances of this seat go back to pending, marked redelivered.
+   */
+  commit(request: {
+    readonly epoch: Epoch;
+    readonly registration: SeatRegistration;
+  }): Promise<{ readonly kind: "committed" } | Fenced>;
+  /** Ends a registration if its generation is still current. The thread stays bound. `atMs` is shown in status. */
+  end(request: {
+    readonly epoch: Epoch;
+    readonly seat: SeatKey;
+    readonly generation: Generation;
+    readonly reason: SeatEnd;
+    readonly atMs: number;
+  }): Promise<{ readonly kind: "ended" | "superseded" } | Fenced>;
+}
+
+export interface ThreadStore {
+  /** All bindings and begun creations, as one consistent view. */
+  view(): Promise<ThreadView>;
+  /**
+   * Writes the intent to create, removing the expired one it replaces (`abandons`). `conflict` when the seat has another
+   * begun creation, or a binding, or the slot is taken: look again.
+   */
+  intend(request: {
+    readonly epoch: Epoch;
+    readonly provision: PendingProvision;
+    readonly abandons: string | null;
+  }): Promise<{ readonly kind: "intended" | "conflict" } | Fenced>;
+  /** Binds the created thread and removes its intent, or rebinds a known one (`provisionId` null). */
+  bind(request: {
+    readonly epoch: Epoch;
+    readonly provisionId: string | null;
+    readonly binding: Binding;
+  }): Promise<{ readonly kind: "bound" } | Fenced>;
+  /** Ends a begun creation without a thread: `abandoned` removes it, `ambiguous` keeps it for the operator. */
+  giveUp(request: {
+    readonly epoch: Epoch;
+    readonly provisionId: string;
+    readonly as: "abandoned" | "ambiguous";
+  }): Promise<{ readonly kind: "noted" } | Fenced>;
+  /** Writes the instruction to delete exactly this thread; survives restarts until confirmed or cancelled. */
+  intendCleanup(request: {
+    readonly epoch: Epoch;
+    readonly seat: SeatKey;
+    readonly target: ThreadTarget;
+    readonly atMs: number;
+  }): Promise<{ readonly kind: "intended" } | Fenced>;
+  /** The thread is gone: removes instruction and binding. `superseded` when the instruction was cancelled meanwhile. */
+  confirmCleanup(request: {
+    readonly epoch: Epoch;
+    readonly seat: SeatKey;
+    readonly target: ThreadTarget;
+  }): Promise<{ readonly kind: "removed" | "superseded" } | Fenced>;
+}
+
+export interface AdmittedUpdate {
+  readonly updateId: UpdateId;
+  readonly lane: Lane;
+  /** The update as Telegram sent it, compact JSON. */
+  readonly body: string;
+}
+
+export interface JournalEntry extends AdmittedUpdate {
+  readonly seq: JournalSeq;
+  readonly admittedAtMs: number;
+  /** Handler failures so far. */
+  readonly attempts: number;
+  readonly nextAttemptAtMs: number;
+  /** An earlier holder of the seat took it and died before settling it. */
+  readonly redelivered: boolean;
+}
+
+export interface JournalStore {
+  /** The next `update_id` to ask for, null before the first admission. */
+  cursor(): Promise<UpdateId | null>;
+  /**
+   * One transaction: rows for the updates not yet known (by id and content, tombstones included), then the cursor.
+   * `full` when the journal holds its maximum: nothing was written.
+   */
+  admit(request: {
+    readonly epoch: Epoch;
+    readonly updates: readonly AdmittedUpdate[];
+    readonly cursor: UpdateId;
+    readonly nowMs: number;
+  }): Promise<
+    | { readonly kind: "admitted"; readonly added: number; readonly duplicates: number }
+    | { readonly kind: "full" }
+    | Fenced
+  >;
+  /**
+   * The earliest unclaimed entry of each lane, oldest first, at most `limit`, without `except`. An entry whose next
+   * attempt lies ahead is returned too: it holds its lane, and the caller waits.
+   */
+  heads(request: { readonly except: readonly Lane[]; readonly limit: number }): Promise<readonly JournalEntry[]>;
+  /** Ends an entry without running it, counting `reason` (a drop by rule). */
+  drop(request: {
+    readonly epoch: Epoch;
+    readonly seq: JournalSeq;
+    readonly reason: string;
+    readonly nowMs: number;
+  }): Promise<{ readonly kind: "dropped" | "missing" } | Fenced>;
+  /** Sets an entry aside for the operator. */
+  deadLetter(request: {
+    readonly epoch: Epoch;
+    readonly seq: JournalSeq;
+    readonly reason: string;
+    readonly nowMs: number;
+  }): Promise<{ readonly kind: "deadLettered" | "missing" } | Fenced>;
+}
+
+export interface Claimant {
+  readonly seat: SeatKey;
+  readonly instanceId: InstanceId;
+  readonly generation: Generation;
+  readonly acquisition: AcquisitionId;
+}
+
+export type ClaimOutcome =
+  | { readonly kind: "claimed"; readonly entry: JournalEntry }
+  /** This instance holds it already: the first claim's answer was lost. Not to be run again. */
+  | { readonly kind: "repeated" }
+  /** Settled before: a late duplicate. Not to be run again. */
+  | { readonly kind: "settled" }
+  | { readonly kind: "heldElsewhere" }
+  /** The claimant's generation is not the seat's current one. */
+  | { readonly kind: "stale" };
+
+/** Authority over entries in hand: taken by the seat that runs them. */
+export interface WorkStore {
+  claim(request: { readonly updateId: UpdateId; readonly claimant: Claimant }): Promise<ClaimOutcome>;
+  /** The entry is done: it leaves the journal and a tombstone stays. Only the exact acquisition settles. */
+  settle(request: {
+    readonly seq: JournalSeq;
+    readonly acquisition: AcquisitionId;
+    readonly nowMs: number;
+  }): Promise<{ readonly kind: "settled" | "notYours" }>;
+  /** The handler failed: the entry goes back, one attempt older, not before `nextAttemptAtMs`. */
+  fail(request: {
+    readonly seq: JournalSeq;
+    readonly acquisition: AcquisitionId;
+    readonly reason: string;
+    readonly nextAttemptAtMs: number;
+  }): Promise<{ readonly kind: "returned" | "notYours" }>;
+}
+
+/** Which seat a message belongs to: written for what was sent and what was delivered, read for callbacks and reactions. */
+export interface OwnershipStore {
+  record(
+    entries: readonly { readonly chatId: ChatId; readonly messageId: MessageId; readonly seat: SeatKey }[],
+  ): Promise<void>;
+  ownerOf(chatId: ChatId, messageId: MessageId): Promise<SeatKey | null>;
+}
+
+/** What `status` shows and any process may write: counters and facts that are not authority over anything. */
+export interface StatusStore {
+  count(reason: string, by: number, nowMs: number): Promise<void>;
+  /** The leader's last successful poll, and what it met since (`conflict: another poller`, `token rejected`, …). */
+  notePolling(request: {
+    readonly epoch: Epoch;
+    readonly okAtMs: number | null;
+    readonly health: string;
+  }): Promise<void>;
+  read(): Promise<StoreStatus>;
+}
+
+export interface StoreStatus {
+  readonly lease: LeaseRecord;
+  readonly cursor: UpdateId | null;
+  readonly registrations: readonly (SeatRegistration & { readonly ended: SeatEnd | null })[];
+  readonly bindings: readonly Binding[];
+  readonly provisions: readonly PendingProvision[];
+  readonly cleanups: readonly { readonly seat: SeatKey; readonly target: ThreadTarget; readonly atMs: number }[];
+  readonly journal: { readonly waiting: number; readonly claimed: number; readonly deadLetters: number };
+  readonly drops: Readonly<Record<string, number>>;
+  readonly polling: { readonly okAtMs: number | null; readonly health: string };
+}
+
+export interface Store {
+  readonly lease: LeaseStore;
+  readonly seats: SeatStore;
+  readonly registrations: RegistrationStore;
+  readonly threads: ThreadStore;
+  readonly journal: JournalStore;
+  readonly work: WorkStore;
+  readonly ownership: OwnershipStore;
+  readonly status: StatusStore;
+  close(): Promise<void>;
+}
+
+// ----------------------------------------------------------------------------------------------------- transport
+
+export type RequestOutcome =
+  | { readonly kind: "answered"; readonly ack: Ack }
+  /** No byte left: safe to repeat. */
+  | { readonly kind: "notSent"; readonly reason: string }
+  /** Sent, and no answer came: the peer may have acted. */
+  | { readonly kind: "lost"; readonly reason: string };
+
+/** One pipelined connection to a peer. Answers arrive in completion order and are matched by `requestId`. */
+export interface Link {
+  request(envelope: RequestEnvelope, timeoutMs: number): Promise<RequestOutcome>;
+  /** Resolves once, when the connection is gone for whatever reason. A hint to look at the peer, never a proof. */
+  readonly closed: Promise<void>;
+  close(): void;
+}
+
+/** Where a request came in: which connection, so that its end can be tied to the peer that spoke on it. */
+export interface Inbound {
+  readonly closed: Promise<void>;
+}
+
+export interface Endpoint {
+  /** The address peers dial, unresolved. */
+  readonly address: string;
+  /** Binds again if the published address has vanished; true when it did. */
+  ensure(): Promise<boolean>;
+  /** Destroys all connections and stops listening. Never touches a successor's address. */
+  close(): Promise<void>;
+}
+
+export type RequestHandler = (request: RequestEnvelope, from: Inbound) => Promise<Ack>;
+
+export interface ListenRequest {
+  readonly address: string;
+  readonly handle: RequestHandler;
+  /** Publishes the address by running `commit` where ownership is certain; resolves false = ownership was lost. */
+  readonly publish: (commit: () => void) => Promise<boolean>;
+}
+
+export interface Transport {
+  readonly leaderAddress: string;
+  followerAddress(instance: InstanceId): string;
+  /** Serves requests at an address. Rejects when the address cannot be bound or publication lost ownership. */
+  listen(request: ListenRequest): Promise<Endpoint>;
+  /** Connects; rejects when nobody serves there within `timeoutMs`. */
+  dial(address: string, timeoutMs: number): Promise<Link>;
+}
+
+// ------------------------------------------------------------------------------------------------------ telegram
+
+/** Telegram's own error object. */
+export interface TelegramError {
+  readonly error_code: number;
+  readonly description: string;
+  readonly parameters?: { readonly retry_after?: number; readonly migrate_to_chat_id?: number };
+}
+
+export type CallOutcome =
+  | { readonly kind: "ok"; readonly result: unknown }
+  /** Telegram answered and did nothing. */
+  | { readonly kind: "rejected"; readonly error: TelegramError }
+  | { readonly kind: "throttled"; readonly retryAfterMs: number; readonly error: TelegramError }
+  /** No byte reached Telegram. */
+  | { readonly kind: "notSent"; readonly reason: string }
+  /** May have been committed. Never repeated for a call that is not idempotent. */
+  | { readonly kind: "ambiguous"; readonly reason: string };
+
+export interface TelegramApi {
+  /** Never rejects. The token appears in no outcome. Ends within `timeoutMs`, or at once when `signal` aborts. */
+  call(
+    method: string,
+    payload: Readonly<Record<string, unknown>>,
+    limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<CallOutcome>;
+}

@@ -1,0 +1,97 @@
+/**
+ * A follower's own endpoint: where the leader's forwards arrive.
+ *
+ * Owns: serving it for as long as the instance lives, the answer to each request.
+ * Does not own: what a forward must satisfy (`machines/forward.rules.ts`), the claim and the handing out (`inbox.ts`).
+ *
+ * The positive answer is the durable receipt: it is given only after the claim is on disk.
+ */
+import { refusalOfForward } from "../machines/forward.rules.ts";
+import { deliveryIdText } from "../machines/wire/envelopes.ts";
+import type { Ack, AnyForwardRequest, RequestEnvelope } from "../machines/wire/envelopes.ts";
+import { wireText } from "../machines/wire/texts.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Endpoint } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface Receiver {
+  /** The address to register with; the endpoint is there when this resolves. */
+  ensure(): Promise<string>;
+  close(): Promise<void>;
+}
+
+const forwardKinds: readonly string[] = [
+  "leader.forwardMessage",
+  "leader.forwardEditedMessage",
+  "leader.forwardCallback",
+  "leader.forwardReaction",
+];
+const isForward = (request: RequestEnvelope): request is AnyForwardRequest => forwardKinds.includes(request.kind);
+
+const refuse = (requestId: string, message: string): Ack => ({ kind: "bus.ack", requestId, ok: false, message });
+
+export function createReceiver(
+  runtime: Runtime,
+  inbox: Inbox,
+  isSecret: (given: string | undefined, expected: string) => boolean,
+): Receiver {
+  const { transport, ids } = runtime.ports;
+  const { me } = runtime.settings;
+  let endpoint: Promise<Endpoint> | null = null;
+
+  const admit = async (request: AnyForwardRequest): Promise<Ack> => {
+    const { place, leader } = runtime.board;
+    const { requestId, delivery } = request;
+    const expected = ids.sha256Hex(deliveryIdText(request.kind, delivery.recipientBindingKey, delivery.sourceUpdateId));
+    // Only a registration that the leader acknowledged may receive; while leading, nothing is forwarded to us.
+    const generation = leader?.generation ?? null;
+    const seat = place?.seat ?? delivery.recipientBindingKey;
+    const refusal = refusalOfForward(request, { instanceId: me, seat, generation }, `telegram-follower-v1-${expected}`);
+    if (refusal !== null) return refuse(requestId, refusal);
+    if (place === null) return refuse(requestId, wireText.noActiveContext);
+    const outcome = await inbox.take(delivery.sourceUpdateId, place);
+    if (outcome === "stale") return refuse(requestId, wireText.staleGeneration);
+    if (outcome === "heldElsewhere") return refuse(requestId, wireText.dispatchFailed);
+    const receipt = { deliveryId: delivery.deliveryId, sourceUpdateId: delivery.sourceUpdateId };
+    return { kind: "bus.ack", requestId, ok: true, result: receipt };
+  };
+
+  const handle = async (request: RequestEnvelope): Promise<Ack> => {
+    const { leader } = runtime.board;
+    if (leader === null || !isSecret(request.auth, leader.secret))
+      return refuse(request.requestId, wireText.unauthorized);
+    if (isForward(request)) return admit(request);
+    if (request.kind === "leader.replaceFollowerTarget") return refuse(request.requestId, wireText.cannotReplaceTarget);
+    if (request.kind === "leader.offerQueueHandoff") return refuse(request.requestId, wireText.cannotAcceptHandoff);
+    return refuse(request.requestId, wireText.receiverCannotHandle);
+  };
+
+  const open = (): Promise<Endpoint> =>
+    transport.listen({
+      address: transport.followerAddress(me),
+      handle,
+      publish: (commit) => {
+        commit();
+        return Promise.resolve(true);
+      },
+    });
+
+  return {
+    async ensure() {
+      endpoint ??= open();
+      try {
+        const opened = await endpoint;
+        await opened.ensure();
+        return opened.address;
+      } catch (error) {
+        endpoint = null;
+        throw error;
+      }
+    },
+    async close() {
+      const closing = endpoint;
+      endpoint = null;
+      if (closing !== null) await (await closing).close();
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/**
+ * What the services of one instance share.
+ *
+ * Owns: the ports, the settings, and the few facts that more than one service needs at the moment they act: the lease
+ * gate, our own seat, who is reachable at which connection.
+ * Does not own: decisions; every fact here is put down by a chart's effect and is true as of that effect.
+ */
+import type { Audience } from "../machines/updates.rules.ts";
+import type { BoundThread, ChatId, Generation, Incarnation, InstanceId, SeatKey } from "../machines/ids.ts";
+import type { LeaseTimings } from "../machines/lease.rules.ts";
+import type { MembershipTimings } from "../machines/membership.machine.ts";
+import type { SeatTimings } from "../machines/registration.machine.ts";
+import type { ProtocolIdentity } from "../machines/wire/constants.ts";
+import type { LeaseGate } from "./lease.ts";
+import type { Ids, Link, Processes, Store, TelegramApi, Transport } from "./ports.ts";
+import type { Stage } from "./stage.ts";
+
+export interface Ports {
+  readonly stage: Stage;
+  readonly ids: Ids;
+  readonly processes: Processes;
+  readonly store: Store;
+  readonly transport: Transport;
+  readonly telegram: TelegramApi;
+}
+
+export interface Settings {
+  readonly me: InstanceId;
+  readonly incarnation: Incarnation;
+  /** Secret that this instance publishes when it leads. */
+  readonly secret: string;
+  readonly name: string | null;
+  readonly audience: Audience;
+  readonly identity: ProtocolIdentity;
+  readonly ack: "auto" | "explicit";
+  readonly lease: LeaseTimings;
+  readonly seats: SeatTimings;
+  readonly membership: MembershipTimings;
+  readonly pollSeconds: number;
+  readonly capabilityMs: number;
+}
+
+/** Our own place: written when a registration was committed by us (leading) or acknowledged to us (following). */
+export interface OwnPlace {
+  readonly seat: SeatKey;
+  readonly generation: Generation;
+  /** Null in classic. */
+  readonly thread: BoundThread | null;
+}
+
+/** The connection to the leader that acknowledged us, and the secret that opens it. */
+export interface LeaderLink {
+  readonly generation: Generation;
+  readonly link: Link;
+  readonly secret: string;
+}
+
+/** Facts that change while the instance lives. Each has one writer, named here. */
+export interface Board {
+  /** Writer: `membership.ts` while following, `activation.ts` while leading; null while neither. */
+  place: OwnPlace | null;
+  /** Writer: `membership.ts`. */
+  leader: LeaderLink | null;
+}
+
+export interface Runtime {
+  readonly ports: Ports;
+  readonly settings: Settings;
+  readonly gate: LeaseGate;
+  readonly board: Board;
+  /** Tells whoever waits for a way to the leader that there may be one. */
+  readonly onWayChanged: Signal;
+}
+
+export const chatOf = (settings: Settings): ChatId => settings.audience.chat;
+
+/** A bare notification: listeners look for themselves what changed. */
+export interface Signal {
+  fire(): void;
+  listen(listener: () => void): () => void;
+}
+
+export function createSignal(): Signal {
+  const listeners = new Set<() => void>();
+  return {
+    fire() {
+      for (const listener of [...listeners]) listener();
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+  };
+}

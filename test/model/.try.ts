@@ -1,0 +1,10 @@
+import { explore } from "/work/main/testing/explorer/index.ts";
+import { leaseWorld } from "/work/main/test/model/worlds/lease.world.ts";
+const b = JSON.parse(process.argv[2] ?? "{}");
+const w = leaseWorld({ instances: 2, epochs: 2, renewals: 1, crashes: 0, restarts: 0, pauses: 0, losses: 0, releases: 0, writes: 0, ...b });
+const t = performance.now();
+const r = explore(w, { asymmetric: process.argv[3] === "a", statesMax: 6e6 });
+const ms = performance.now() - t;
+const { world, space, ...rest } = r;
+console.log(JSON.stringify(rest), Math.round(ms), "ms", Math.round(rest.states / ms), "k/s", "envs", space.composition.cascade.envs.values.length, "bags", 0, Math.round(process.memoryUsage().rss/1e6)+"MB");
+for (const {runner} of space.composition.chartRunners) void runner;

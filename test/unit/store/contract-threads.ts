@@ -1,0 +1,160 @@
+import { expect } from "vitest";
+import { chatId, messageId, seatKey } from "../../../machines/ids.ts";
+import * as the from "./fixtures.ts";
+import { testWith, type Harness } from "./harness.ts";
+
+export function threadsContract(make: () => Promise<Harness>): void {
+  const test = testWith(make);
+
+  test("the profile id is one for all handles and can stand in a seat key", async ({ harness, store }) => {
+    const other = await harness.open();
+    const profile = await store.seats.profileId();
+    expect(profile).toMatch(/^[^:]+$/);
+    expect(await other.seats.profileId()).toBe(profile);
+  });
+
+  test("a seat is claimed by compare-and-set on its holder", async ({ store }) => {
+    const claim = (n: number, expected: number | null) =>
+      store.seats.claim({
+        seat: the.seat(1),
+        instanceId: the.instance(n),
+        incarnation: the.incarnation(n),
+        expected: expected === null ? null : the.instance(expected),
+      });
+    const by = (n: number) => ({ seat: the.seat(1), instanceId: the.instance(n), incarnation: the.incarnation(n) });
+    expect(await claim(1, null)).toEqual({ kind: "claimed" });
+    expect(await claim(1, null)).toEqual({ kind: "claimed" }); // the first answer was lost
+    expect(await claim(2, null)).toEqual({ kind: "taken", by: by(1) });
+    expect(await claim(2, 3)).toEqual({ kind: "taken", by: by(1) });
+    expect(await claim(2, 1)).toEqual({ kind: "claimed" });
+    expect(await claim(1, 1)).toEqual({ kind: "taken", by: by(2) });
+    await store.seats.release({ seat: the.seat(1), instanceId: the.instance(1) });
+    expect(await store.seats.holderOf(the.seat(1))).toEqual(by(2));
+    expect(await store.seats.holderOf(the.seat(2))).toBeNull();
+    expect(await store.seats.claimsOf("own")).toEqual([by(2)]);
+    await store.seats.release({ seat: the.seat(1), instanceId: the.instance(2) });
+    expect(await store.seats.claimsOf("own")).toEqual([]);
+    expect(await claim(4, 2)).toEqual({ kind: "claimed" }); // the expected holder has left: nobody is in the way
+  });
+
+  test("the same instance name in another incarnation is another instance", async ({ store }) => {
+    const claim = { seat: the.seat(1), instanceId: the.instance(1), incarnation: the.incarnation(1), expected: null };
+    await store.seats.claim(claim);
+    const twin = { ...claim, incarnation: { ...the.incarnation(1), counter: 1 } };
+    expect(await store.seats.claim(twin)).toMatchObject({ kind: "taken" });
+  });
+
+  test("claims of one owner come in order of key, without owners that merely begin alike", async ({ store }) => {
+    const keys = ["manual:own:b", "manual:own:a", "manual:own:10", "manual:owner:1", "manual:ow:1", "manual:own"];
+    for (const [n, key] of keys.entries())
+      await store.seats.claim({
+        seat: seatKey(key),
+        instanceId: the.instance(n),
+        incarnation: the.incarnation(n),
+        expected: null,
+      });
+    const claims = await store.seats.claimsOf("own");
+    expect(claims.map((claim) => claim.seat)).toEqual(["manual:own:10", "manual:own:a", "manual:own:b"]);
+  });
+
+  test("a registration becomes current, is replaced, and ends only under its own generation", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    const end = (gen: string, reason: "died" | "left") =>
+      store.registrations.end({ epoch, seat: the.seat(1), generation: the.generation(gen), reason, atMs: 5 });
+    expect(await end("g1", "died")).toEqual({ kind: "superseded" });
+    await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g1") });
+    const second = { ...the.registration(1, 2, "g2"), incarnation: null, thread: null };
+    expect(await store.registrations.commit({ epoch, registration: second })).toEqual({ kind: "committed" });
+    expect(await end("g1", "died")).toEqual({ kind: "superseded" });
+    expect((await store.status.read()).registrations).toEqual([{ ...second, ended: null }]);
+    expect(await end("g2", "left")).toEqual({ kind: "ended" });
+    expect(await end("g2", "died")).toEqual({ kind: "ended" });
+    expect((await store.status.read()).registrations).toEqual([{ ...second, ended: "left" }]);
+    await store.registrations.commit({ epoch, registration: the.registration(1, 3, "g3") });
+    expect((await store.status.read()).registrations).toEqual([{ ...the.registration(1, 3, "g3"), ended: null }]);
+  });
+
+  test("threads/OP-29: a registration cancels the clean-up of its thread, and no other", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
+    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(1), atMs: 1 });
+    await store.threads.intendCleanup({ epoch, seat: the.seat(2), target: the.target(1), atMs: 2 });
+    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(7), atMs: 3 });
+    await store.registrations.commit({ epoch, registration: { ...the.registration(1, 1, "g0"), thread: null } });
+    expect((await store.status.read()).cleanups).toHaveLength(3);
+    await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g1") });
+    expect((await store.status.read()).cleanups).toEqual([{ seat: the.seat(1), target: the.target(7), atMs: 3 }]);
+    const confirmation = { epoch, seat: the.seat(1), target: the.target(1) };
+    expect(await store.threads.confirmCleanup(confirmation)).toEqual({ kind: "superseded" });
+    expect((await store.threads.view()).bindings).toEqual([the.binding(1, 1)]);
+  });
+
+  test("a confirmed clean-up removes the instruction and the binding of exactly that thread", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
+    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(5), atMs: 1 });
+    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(1), atMs: 1 });
+    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(1), atMs: 2 });
+    const confirm = (n: number) => store.threads.confirmCleanup({ epoch, seat: the.seat(1), target: the.target(n) });
+    expect(await confirm(5)).toEqual({ kind: "removed" });
+    expect((await store.threads.view()).bindings).toHaveLength(1);
+    expect(await confirm(1)).toEqual({ kind: "removed" });
+    expect(await confirm(1)).toEqual({ kind: "superseded" });
+    expect(await store.threads.view()).toEqual({ bindings: [], provisions: [] });
+    expect((await store.status.read()).cleanups).toEqual([]);
+  });
+
+  test("one begun creation per seat and per slot, none for a bound seat or a taken slot", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    const intend = (name: string, seat: number, slot: string, abandons: string | null = null) =>
+      store.threads.intend({ epoch, provision: the.provision(name, seat, slot), abandons });
+    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(9, 3) }); // slot C
+    expect(await intend("p1", 1, "A")).toEqual({ kind: "intended" });
+    expect(await intend("p1", 2, "B")).toEqual({ kind: "conflict" });
+    expect(await intend("p2", 1, "B")).toEqual({ kind: "conflict" });
+    expect(await intend("p2", 2, "A")).toEqual({ kind: "conflict" });
+    expect(await intend("p2", 2, "C")).toEqual({ kind: "conflict" });
+    expect(await intend("p2", 9, "D")).toEqual({ kind: "conflict" });
+    expect(await intend("p2", 2, "B", "p-unknown")).toEqual({ kind: "intended" });
+    expect(await intend("p3", 1, "B", "p1")).toEqual({ kind: "conflict" });
+    expect((await store.threads.view()).provisions.map((p) => p.id)).toEqual(["p1", "p2"]);
+    expect(await intend("p3", 1, "A", "p1")).toEqual({ kind: "intended" });
+    expect((await store.threads.view()).provisions.map((p) => p.id)).toEqual(["p2", "p3"]);
+  });
+
+  test("binding ends the creation it came from; giving up removes it or keeps it in doubt", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    const p = [the.provision("p1", 1, "A"), the.provision("p2", 2, "B"), the.provision("p3", 3, "C")] as const;
+    for (const provision of p) await store.threads.intend({ epoch, provision, abandons: null });
+    const bind = { epoch, provisionId: "p1", binding: the.binding(1, 1) };
+    expect(await store.threads.bind(bind)).toEqual({ kind: "bound" });
+    expect(await store.threads.giveUp({ epoch, provisionId: "p2", as: "abandoned" })).toEqual({ kind: "noted" });
+    expect(await store.threads.giveUp({ epoch, provisionId: "p3", as: "ambiguous" })).toEqual({ kind: "noted" });
+    expect(await store.threads.giveUp({ epoch, provisionId: "p4", as: "ambiguous" })).toEqual({ kind: "noted" });
+    const view = { bindings: [the.binding(1, 1)], provisions: [{ ...p[2], status: "ambiguous" }] };
+    expect(await store.threads.view()).toEqual(view);
+    expect(await store.status.read()).toMatchObject(view);
+  });
+
+  test("a thread belongs to one seat: binding it to another takes it from the first", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
+    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(2, 2) });
+    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 2, 9) });
+    expect((await store.threads.view()).bindings).toEqual([the.binding(1, 2, 9)]);
+  });
+
+  test("a message belongs to the seat recorded last, per chat", async ({ store }) => {
+    const { ownership } = store;
+    const [chat, message] = [chatId(-5), messageId(2 ** 40)];
+    expect(await ownership.ownerOf(chat, message)).toBeNull();
+    await ownership.record([]);
+    await ownership.record([
+      { chatId: chat, messageId: message, seat: the.seat(1) },
+      { chatId: chatId(6), messageId: message, seat: the.seat(2) },
+    ]);
+    await ownership.record([{ chatId: chat, messageId: message, seat: the.seat(3) }]);
+    expect(await ownership.ownerOf(chat, message)).toBe(the.seat(3));
+    expect(await ownership.ownerOf(chatId(6), message)).toBe(the.seat(2));
+  });
+}

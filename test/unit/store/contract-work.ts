@@ -1,0 +1,128 @@
+import { expect } from "vitest";
+import { acquisitionId, journalSeq, updateId } from "../../../machines/ids.ts";
+import type { Store } from "../../../services/ports.ts";
+import * as the from "./fixtures.ts";
+import { testWith, type Harness } from "./harness.ts";
+
+/** Two seats with a registration each, and three updates. */
+async function furnished(store: Store) {
+  const epoch = await the.lead(store, 1);
+  await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g1") });
+  await store.registrations.commit({ epoch, registration: the.registration(2, 2, "g2") });
+  await the.admit(store, epoch, [the.update(1), the.update(2), the.update(3, "lane-2")]);
+  return epoch;
+}
+
+const settlement = (seq: number, acquisition: string) =>
+  ({ seq: journalSeq(seq), acquisition: acquisitionId(acquisition), nowMs: the.startMs }) as const;
+
+export function workContract(make: () => Promise<Harness>): void {
+  const test = testWith(make);
+
+  test("a claim is granted once; the holder hears repeated, others heldElsewhere", async ({ store }) => {
+    await furnished(store);
+    const claim = (s: number, i: number, g: string, a: string) =>
+      store.work.claim({ updateId: updateId(1), claimant: the.claimant(s, i, g, a) });
+    expect(await claim(1, 1, "g1", "a1")).toMatchObject({ kind: "claimed", entry: { seq: 1, ...the.update(1) } });
+    expect(await claim(1, 1, "g1", "a2")).toEqual({ kind: "repeated" });
+    expect(await claim(2, 2, "g2", "a3")).toEqual({ kind: "heldElsewhere" });
+    expect((await store.status.read()).journal).toEqual({ waiting: 2, claimed: 1, deadLetters: 0 });
+  });
+
+  test("only the seat's current registration claims", async ({ store }) => {
+    const epoch = await furnished(store);
+    const claim = (s: number, i: number, g: string) =>
+      store.work.claim({ updateId: updateId(1), claimant: the.claimant(s, i, g, "a") });
+    expect(await claim(3, 3, "g1")).toEqual({ kind: "stale" });
+    expect(await claim(1, 1, "g0")).toEqual({ kind: "stale" });
+    expect(await claim(1, 2, "g1")).toEqual({ kind: "stale" });
+    const generation = the.generation("g1");
+    await store.registrations.end({ epoch, seat: the.seat(1), generation, reason: "stopped", atMs: 1 });
+    expect(await claim(1, 1, "g1")).toEqual({ kind: "stale" });
+    expect((await store.status.read()).journal.claimed).toBe(0);
+  });
+
+  test("what is not open any more is settled, whatever ended it", async ({ store }) => {
+    const epoch = await furnished(store);
+    const claim = (id: number) =>
+      store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", `a${id}`) });
+    await claim(1);
+    await store.work.settle(settlement(1, "a1"));
+    await store.journal.deadLetter({ epoch, seq: journalSeq(2), reason: "x", nowMs: the.startMs });
+    for (const id of [1, 2, 99]) expect(await claim(id)).toEqual({ kind: "settled" });
+  });
+
+  test("only the exact acquisition settles or returns an entry, once", async ({ store }) => {
+    await furnished(store);
+    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    const fail = (seq: number, a: string) =>
+      store.work.fail({ seq: journalSeq(seq), acquisition: acquisitionId(a), reason: "threw", nextAttemptAtMs: 9 });
+    expect(await store.work.settle(settlement(1, "other"))).toEqual({ kind: "notYours" });
+    expect(await store.work.settle(settlement(2, "a1"))).toEqual({ kind: "notYours" });
+    expect(await fail(1, "other")).toEqual({ kind: "notYours" });
+    expect(await fail(1, "a1")).toEqual({ kind: "returned" });
+    expect(await fail(1, "a1")).toEqual({ kind: "notYours" });
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
+    const again = await store.work.claim({ updateId: updateId(1), claimant: the.claimant(2, 2, "g2", "a2") });
+    expect(again).toMatchObject({ kind: "claimed", entry: { attempts: 1, nextAttemptAtMs: 9, redelivered: false } });
+    expect(await store.work.settle(settlement(1, "a2"))).toEqual({ kind: "settled" });
+    expect(await store.work.settle(settlement(1, "a2"))).toEqual({ kind: "notYours" });
+  });
+
+  test("updates OP-50: a new holder of the seat gets what the old one held, in order, marked redelivered", async (given) => {
+    const { store } = given;
+    const epoch = await furnished(store);
+    for (const id of [2, 1])
+      // order of claiming must not matter
+      await store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", `a${id}`) });
+    await store.work.claim({ updateId: updateId(3), claimant: the.claimant(2, 2, "g2", "a3") });
+    await store.registrations.commit({ epoch, registration: the.registration(1, 5, "g5") });
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
+    const [head] = await store.journal.heads({ except: [], limit: 9 });
+    expect(head).toMatchObject({ updateId: 1, redelivered: true, attempts: 0 });
+    expect((await store.status.read()).journal).toMatchObject({ waiting: 2, claimed: 1 });
+    expect(await store.work.settle(settlement(3, "a3"))).toEqual({ kind: "settled" });
+  });
+
+  test("the same instance registering again keeps what it holds", async ({ store }) => {
+    const epoch = await furnished(store);
+    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g9") });
+    const repeat = await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g9", "a2") });
+    expect(repeat).toEqual({ kind: "repeated" });
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
+  });
+
+  test("calls of one turn take effect in their order, each with its own answer", async ({ store }) => {
+    await furnished(store);
+    const claim = (a: string) => store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", a) });
+    const answers = await Promise.all([
+      claim("a1"),
+      claim("a2"),
+      store.work.settle(settlement(1, "a2")),
+      store.work.settle(settlement(1, "a1")),
+      claim("a3"),
+      store.journal.heads({ except: [], limit: 1 }).then(([head]) => ({ kind: head?.updateId })),
+    ]);
+    const kinds = answers.map((answer) => answer.kind);
+    expect(kinds).toEqual(["claimed", "repeated", "notYours", "settled", "settled", 2]);
+  });
+
+  test("counters add up; polling shows the leader's last note; any handle sees it", async ({ harness, store }) => {
+    expect((await store.status.read()).polling).toEqual({ okAtMs: null, health: "not polled yet" });
+    const epoch = await the.lead(store, 1);
+    await store.status.count("unwanted type", 2, 5);
+    await store.status.count("unwanted type", 3, 6);
+    await store.status.count("__proto__", 1, 6);
+    await store.status.notePolling({ epoch, okAtMs: 77, health: "ok" });
+    const other = await harness.open();
+    const status = await other.status.read();
+    expect(Object.entries(status.drops).sort()).toEqual([
+      ["__proto__", 1],
+      ["unwanted type", 5],
+    ]);
+    expect(status.polling).toEqual({ okAtMs: 77, health: "ok" });
+    await store.status.notePolling({ epoch, okAtMs: null, health: "token rejected" });
+    expect((await other.status.read()).polling).toEqual({ okAtMs: null, health: "token rejected" });
+  });
+}

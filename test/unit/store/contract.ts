@@ -1,0 +1,18 @@
+/**
+ * What every store does, whatever it is made of.
+ *
+ * Owns: the behaviour of the `Store` port as examples. Does not own: files, power loss, speed (`sqlite.test.ts`).
+ */
+import { describe } from "vitest";
+import { journalContract } from "./contract-journal.ts";
+import { leaseContract } from "./contract-lease.ts";
+import { threadsContract } from "./contract-threads.ts";
+import { workContract } from "./contract-work.ts";
+import type { Harness } from "./harness.ts";
+
+export function storeContract(name: string, make: () => Promise<Harness>): void {
+  describe(`${name} store: lease`, () => leaseContract(make));
+  describe(`${name} store: seats and threads`, () => threadsContract(make));
+  describe(`${name} store: journal`, () => journalContract(make));
+  describe(`${name} store: work, ownership, status`, () => workContract(make));
+}

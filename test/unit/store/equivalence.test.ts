@@ -1,0 +1,219 @@
+/**
+ * Property: over any sequence of operations, both stores give the same answers.
+ *
+ * Owns: the comparison. Does not own: which answers are right (the contract).
+ */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { openMemoryStore, MemoryDatabase } from "../../../adapters/store/memory/index.ts";
+import { tombstoneKeepMs } from "../../../adapters/store/limits.ts";
+import { acquisitionId, chatId, epoch, journalSeq, lane, messageId, updateId } from "../../../machines/ids.ts";
+import type { Store } from "../../../services/ports.ts";
+import * as the from "./fixtures.ts";
+import { inTemporaryFolder, openOrThrow } from "./on-disk.ts";
+
+type Operation = (store: Store, clock: the.StoppedClock) => Promise<unknown>;
+
+const small = fc.integer({ min: 1, max: 3 });
+const anEpoch = fc.integer({ min: 0, max: 4 }).map(epoch);
+const aSeq = fc.integer({ min: 1, max: 8 }).map(journalSeq);
+const anAcquisition = fc.constantFrom("a1", "a2", "a3", "a4");
+const aLane = fc.constantFrom("l1", "l2", "ü");
+const aGeneration = fc.constantFrom("g1", "g2");
+const anUpdate = fc
+  .tuple(fc.integer({ min: 1, max: 4 }), aLane, fc.constantFrom("x", "y"))
+  .map(([n, name, text]) => the.update(n, name, text));
+
+/** The epoch that a leader of this store would use: mostly the current one. */
+const asLeader =
+  (by: number, act: (store: Store, e: ReturnType<typeof epoch>, nowMs: number) => Promise<unknown>): Operation =>
+  async (store, clock) => {
+    const { epoch: current } = await store.lease.read();
+    return await act(store, epoch(Math.max(0, current - by)), clock.nowMs());
+  };
+const behind = fc.constantFrom(0, 0, 0, 0, 0, 1);
+
+const lease: fc.Arbitrary<Operation> = fc.oneof(
+  fc.tuple(small, anEpoch, fc.constantFrom(0, 0, 1), fc.constantFrom("vacant", "expired", "holderGone", "own")).map(
+    ([n, e, renewals, evidence]): Operation =>
+      (s) =>
+        s.lease.acquire({ me: the.holder(n), expected: { epoch: e, renewals }, evidence, durationMs: 6_000 }),
+  ),
+  small.map(
+    (n): Operation =>
+      (s) =>
+        the.lead(s, n),
+  ),
+  anEpoch.map(
+    (e): Operation =>
+      (s) =>
+        s.lease.renew({ epoch: e, durationMs: 6_000 }),
+  ),
+  anEpoch.map(
+    (e): Operation =>
+      (s) =>
+        s.lease.release({ epoch: e }),
+  ),
+);
+
+const seats: fc.Arbitrary<Operation> = fc.oneof(
+  fc.tuple(small, small, fc.option(small)).map(
+    ([n, i, old]): Operation =>
+      (s) =>
+        s.seats.claim({
+          seat: the.seat(n),
+          instanceId: the.instance(i),
+          incarnation: the.incarnation(i),
+          expected: old === null ? null : the.instance(old),
+        }),
+  ),
+  fc.tuple(small, small).map(
+    ([n, i]): Operation =>
+      (s) =>
+        s.seats.release({ seat: the.seat(n), instanceId: the.instance(i) }),
+  ),
+  fc.tuple(small, small, aGeneration, behind, fc.boolean()).map(([n, i, g, by, bare]) =>
+    asLeader(by, (s, e) => {
+      const full = the.registration(n, i, g);
+      return s.registrations.commit({ epoch: e, registration: bare ? { ...full, thread: null } : full });
+    }),
+  ),
+  fc
+    .tuple(small, aGeneration, behind)
+    .map(([n, g, by]) =>
+      asLeader(by, (s, e) =>
+        s.registrations.end({ epoch: e, seat: the.seat(n), generation: the.generation(g), reason: "died", atMs: 1 }),
+      ),
+    ),
+);
+
+const threads: fc.Arbitrary<Operation> = fc.oneof(
+  fc.tuple(small, small, fc.constantFrom("A", "B", "C"), fc.option(small), behind).map(([p, n, slot, old, by]) =>
+    asLeader(by, (s, e) =>
+      s.threads.intend({
+        epoch: e,
+        provision: the.provision(`p${p}`, n, slot),
+        abandons: old === null ? null : `p${old}`,
+      }),
+    ),
+  ),
+  fc
+    .tuple(fc.option(small), small, small, behind)
+    .map(([p, n, t, by]) =>
+      asLeader(by, (s, e) =>
+        s.threads.bind({ epoch: e, provisionId: p === null ? null : `p${p}`, binding: the.binding(n, t) }),
+      ),
+    ),
+  fc
+    .tuple(small, fc.constantFrom("abandoned", "ambiguous"), behind)
+    .map(([p, as, by]) => asLeader(by, (s, e) => s.threads.giveUp({ epoch: e, provisionId: `p${p}`, as }))),
+  fc
+    .tuple(small, small, behind)
+    .map(([n, t, by]) =>
+      asLeader(by, (s, e, atMs) =>
+        s.threads.intendCleanup({ epoch: e, seat: the.seat(n), target: the.target(t), atMs }),
+      ),
+    ),
+  fc
+    .tuple(small, small, behind)
+    .map(([n, t, by]) =>
+      asLeader(by, (s, e) => s.threads.confirmCleanup({ epoch: e, seat: the.seat(n), target: the.target(t) })),
+    ),
+);
+
+const journal: fc.Arbitrary<Operation> = fc.oneof(
+  fc
+    .tuple(fc.array(anUpdate, { maxLength: 4 }), behind)
+    .map(([updates, by]) => asLeader(by, (s, e, nowMs) => the.admit(s, e, updates, nowMs))),
+  fc.tuple(fc.array(aLane, { maxLength: 2 }), fc.integer({ min: 0, max: 4 })).map(
+    ([except, limit]): Operation =>
+      (s) =>
+        s.journal.heads({ except: except.map(lane), limit }),
+  ),
+  fc
+    .tuple(aSeq, behind)
+    .map(([seq, by]) => asLeader(by, (s, e, nowMs) => s.journal.drop({ epoch: e, seq, reason: "rule", nowMs }))),
+  fc
+    .tuple(aSeq, behind)
+    .map(([seq, by]) => asLeader(by, (s, e, nowMs) => s.journal.deadLetter({ epoch: e, seq, reason: "x", nowMs }))),
+);
+
+const work: fc.Arbitrary<Operation> = fc.oneof(
+  fc.tuple(fc.integer({ min: 1, max: 4 }), small, small, aGeneration, anAcquisition).map(
+    ([u, n, i, g, a]): Operation =>
+      (s) =>
+        s.work.claim({ updateId: updateId(u), claimant: the.claimant(n, i, g, a) }),
+  ),
+  fc.tuple(aSeq, anAcquisition).map(
+    ([seq, a]): Operation =>
+      (s, clock) =>
+        s.work.settle({ seq, acquisition: acquisitionId(a), nowMs: clock.nowMs() }),
+  ),
+  fc.tuple(aSeq, anAcquisition).map(
+    ([seq, a]): Operation =>
+      (s) =>
+        s.work.fail({ seq, acquisition: acquisitionId(a), reason: "threw", nextAttemptAtMs: 7.5 }),
+  ),
+  fc.tuple(small, small, small).map(([c, m, n]): Operation => async (s) => {
+    await s.ownership.record([{ chatId: chatId(c), messageId: messageId(m), seat: the.seat(n) }]);
+    return await s.ownership.ownerOf(chatId(c), messageId(m));
+  }),
+);
+
+/** As a live holder acts: a claim under a registration that is current, of an update that waits. */
+const heldWork: fc.Arbitrary<Operation> = fc
+  .tuple(fc.nat(2), fc.nat(1), anAcquisition)
+  .map(([n, h, a]): Operation => async (s) => {
+    const current = (await s.status.read()).registrations.filter((one) => one.ended === null);
+    const who = current[n % Math.max(1, current.length)];
+    const heads = await s.journal.heads({ except: [], limit: 3 });
+    const head = heads[h % Math.max(1, heads.length)];
+    if (who === undefined || head === undefined) return null;
+    const { seat, instanceId, generation } = who;
+    return await s.work.claim({
+      updateId: head.updateId,
+      claimant: { seat, instanceId, generation, acquisition: acquisitionId(a) },
+    });
+  });
+
+const time: fc.Arbitrary<Operation> = fc
+  .constantFrom(1, 3_000, 6_000, tombstoneKeepMs)
+  .map((byMs): Operation => (_, clock) => {
+    clock.advance(byMs);
+    return Promise.resolve(null);
+  });
+
+const operations = fc.array(
+  fc.oneof(
+    { weight: 1, arbitrary: lease },
+    { weight: 4, arbitrary: seats },
+    { weight: 3, arbitrary: threads },
+    { weight: 4, arbitrary: journal },
+    { weight: 4, arbitrary: work },
+    { weight: 4, arbitrary: heldWork },
+    { weight: 1, arbitrary: time },
+  ),
+  { maxLength: 60, size: "max" },
+);
+
+test("memory and SQLite give the same answers to any sequence of operations", async () => {
+  const property = fc.asyncProperty(operations, (sequence) =>
+    inTemporaryFolder(async (folder) => {
+      const clocks = [new the.StoppedClock(), new the.StoppedClock()] as const;
+      const memory = openMemoryStore({ database: new MemoryDatabase("p"), clock: clocks[0] });
+      const sqlite = await openOrThrow(folder, clocks[1]);
+      try {
+        for (const operation of [(s: Store) => the.lead(s, 1), ...sequence]) {
+          const expected = await operation(memory, clocks[0]);
+          expect(await operation(sqlite, clocks[1])).toEqual(expected);
+          expect(await sqlite.status.read()).toEqual(await memory.status.read());
+        }
+        const all = { except: [], limit: 100 };
+        expect(await sqlite.journal.heads(all)).toEqual(await memory.journal.heads(all));
+      } finally {
+        await sqlite.close();
+      }
+    }),
+  );
+  await fc.assert(property, { numRuns: 40, endOnFailure: false });
+}, 120_000);

@@ -1,0 +1,53 @@
+/**
+ * A trace as text, as a mermaid sequence diagram, and as a recording.
+ *
+ * Owns: the three formats. Does not own: how a trace is found (`trace.ts`), where it is written.
+ */
+import type { TraceStep } from "./trace.ts";
+
+const wordsOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** One numbered line per step, with the state values that changed. */
+export function asText(title: string, steps: readonly TraceStep[]): string {
+  let before: Readonly<Record<string, unknown>> = {};
+  const lines = steps.map(({ words, values, issued }, index) => {
+    const changed = Object.entries(values).filter(([name, value]) => wordsOf(value) !== wordsOf(before[name]));
+    before = values;
+    const news = changed.map(([name, value]) => `${name} → ${wordsOf(value)}`);
+    const asked = issued.map((each) => `${each.place} asks ${each.words}`);
+    return `${String(index + 1).padStart(4)}  ${[words, ...news, ...asked].join("\n        ")}`;
+  });
+  return [title, ...lines].join("\n");
+}
+
+/** Quotes, colons and semicolons end a message in mermaid. */
+const escaped = (text: string): string => text.replace(/[;#:"]/g, " ").replace(/\s+/g, " ").trim();
+
+export function asMermaid(title: string, steps: readonly TraceStep[]): string {
+  const world = "world";
+  const places = [...new Set(steps.flatMap((each) => Object.keys(each.values)))];
+  const lines = steps.flatMap(({ kind, place, words, issued }) => {
+    const text = escaped(words);
+    const first =
+      kind === "answer" && place !== null
+        ? `${world}-->>${place}: ${text}`
+        : kind === "fault" && place !== null
+          ? `${world}--x${place}: ${text}`
+          : `Note over ${kind === "timer" ? (place ?? world) : world}: ${text}`;
+    return [first, ...issued.map((each) => `${each.place}->>${world}: ${escaped(each.words)}`)];
+  });
+  const participants = [...places, world].map((each) => `participant ${each}`);
+  return [`%% ${escaped(title)}`, "sequenceDiagram", ...[...participants, ...lines].map((each) => `  ${each}`)].join("\n");
+}
+
+/** NDJSON: a header, then one line per step. */
+export function asRecording(
+  header: { readonly world: string; readonly property: string },
+  steps: readonly TraceStep[],
+): string {
+  const lines: readonly unknown[] = [
+    { format: "partyline-recording", version: 1, source: "explorer", ...header, steps: steps.length },
+    ...steps.map((step, index) => ({ step: index + 1, ...step })),
+  ];
+  return `${lines.map((each) => JSON.stringify(each)).join("\n")}\n`;
+}

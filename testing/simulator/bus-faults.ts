@@ -1,0 +1,82 @@
+/**
+ * Faults of world 2: what is done to whole instances, their links, the clocks and Telegram in a round.
+ *
+ * Owns: killing, stopping, pausing, cutting off, jumping, throttling, as the round's swarm options say.
+ * Does not own: faults of single requests (`requests.ts`, `network.ts`, `telegram-api.ts`), healing (`bus-world.ts`).
+ */
+import type { BusPlace, BusWorld } from "./bus-world.ts";
+import type { HostClock } from "./clock.ts";
+
+export function planBusFaults(world: BusWorld): void {
+  const { hand, places } = world;
+  const chance = hand.random.split(`plan at ${hand.scheduler.nowUs()}`);
+  const swarm = hand.swarm();
+  const some = (act: (place: BusPlace) => boolean) => () => {
+    const living = places.filter((place) => place.instance.process.state() !== "dead");
+    return living.length > 0 && act(chance.pick(living));
+  };
+  const restart = (place: BusPlace) =>
+    hand.scheduler.after(chance.between(1, swarm.restartMaxMs), place.name, () => {
+      if (place.instance.process.state() !== "dead") return null;
+      world.boot(place);
+      return "starts";
+    });
+  const die = (place: BusPlace) => {
+    place.instance.process.kill();
+    world.network.kill(place.name);
+    restart(place);
+    return true;
+  };
+  const kill = (place: BusPlace) => {
+    if (chance.chance(0.5)) return die(place);
+    hand.doom(place.instance.process, () => void die(place));
+    return true;
+  };
+  const leave = (place: BusPlace) => {
+    place.instance.stop();
+    hand.scheduler.after(5_000, place.name, () => {
+      restart(place);
+      return null;
+    });
+    return true;
+  };
+  const pause = (place: BusPlace) => {
+    const { process } = place.instance;
+    if (process.state() !== "running") return false;
+    process.pause(chance.chance(swarm.suspendShare) ? "suspended" : "stopped");
+    hand.scheduler.after(chance.between(1, swarm.pauseMaxMs), place.name, () => {
+      process.resume();
+      return "resumes";
+    });
+    return true;
+  };
+  const partition = (place: BusPlace) => {
+    const other = chance.pick(places);
+    if (other === place) return false;
+    world.network.partition(place.name, other.name);
+    hand.scheduler.after(chance.between(1, swarm.partitionMaxMs), "network", () => {
+      world.network.heal(place.name, other.name);
+      return `heals ${place.name} and ${other.name}`;
+    });
+    return true;
+  };
+  const jump = (clock: HostClock) => {
+    clock.jump(chance.between(-swarm.jumpMaxMs, swarm.jumpMaxMs));
+    return true;
+  };
+  const throttle = () => {
+    world.gate.throttledUntilMs = hand.scheduler.nowMs() + chance.between(1_000, 15_000);
+    return true;
+  };
+  hand.repeat("kill", swarm.killEveryMs, some(kill));
+  hand.repeat("stop", swarm.leaveEveryMs, some(leave));
+  hand.repeat("pause", swarm.pauseEveryMs, some(pause));
+  hand.repeat("partition", swarm.partitionEveryMs, some(partition));
+  hand.repeat(
+    "hostClockJump",
+    swarm.hostJumpEveryMs,
+    some((place) => jump(place.host)),
+  );
+  hand.repeat("storeClockJump", swarm.storeJumpEveryMs, () => jump(world.storeClock));
+  hand.repeat("throttle", swarm.telegramThrottleEveryMs, throttle);
+}

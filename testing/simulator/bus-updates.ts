@@ -1,0 +1,137 @@
+/**
+ * What became of every update a user wrote: ghost history, kept outside all processes.
+ *
+ * Owns: watching admissions, settlements and drops inside the store, and what handlers were given.
+ * Does not own: judging it (`machines/invariants.ts`, `bus-world.ts`).
+ * Invariant: an update leaves the ledger only when it is settled and was looked at once after that.
+ */
+import type { InstanceId, UpdateId } from "../../machines/ids.ts";
+import type { UpdateView } from "../../machines/invariants.ts";
+import type { MemoryDatabase } from "../../adapters/store/memory/index.ts";
+import type { Store } from "../../services/ports.ts";
+import type { TelegramWorld } from "./telegram.ts";
+
+interface Known {
+  readonly updateId: UpdateId;
+  readonly threadId: number;
+  inJournal: boolean;
+  settled: number;
+  handedOut: number;
+  overtook: boolean;
+  holder: InstanceId | null;
+}
+
+export interface UpdateLedger {
+  /** A user wrote into a bound thread. */
+  readonly written: (updateId: UpdateId, threadId: number) => void;
+  readonly handed: (updateId: UpdateId, to: InstanceId, redelivered: boolean) => void;
+  /** Every update touched since the last call. */
+  readonly takeViews: () => readonly UpdateView[];
+  /** What is not settled yet, oldest first. */
+  readonly open: () => readonly Known[];
+  readonly counts: () => { readonly written: number; readonly settled: number; readonly redelivered: number };
+  /** Updates of bound threads that were ended without running. */
+  readonly takeLost: () => readonly string[];
+  readonly watch: (inner: Store) => Store;
+}
+
+export function createUpdateLedger(world: {
+  readonly database: MemoryDatabase;
+  readonly telegram: TelegramWorld;
+  readonly isAlive: (id: InstanceId) => boolean;
+}): UpdateLedger {
+  const { database, telegram } = world;
+  const known = new Map<UpdateId, Known>();
+  const touched = new Set<Known>();
+  const counts = { written: 0, settled: 0, redelivered: 0 };
+  let lost: string[] = [];
+
+  const touch = (updateId: UpdateId | undefined, change: (update: Known) => void) => {
+    const update = updateId === undefined ? undefined : known.get(updateId);
+    if (update === undefined) return;
+    change(update);
+    touched.add(update);
+  };
+  const isFirstOfThread = (update: Known) => {
+    for (const other of known.values()) {
+      if (other === update) return true;
+      if (other.threadId === update.threadId && other.holder === null && other.settled === 0) return false;
+    }
+    return true;
+  };
+  const hand = (update: Known, to: InstanceId, redelivered: boolean) => {
+    const isTakenFromDead = update.holder !== null && !world.isAlive(update.holder) && update.settled === 0;
+    if (redelivered) counts.redelivered += 1;
+    if (!isTakenFromDead) update.handedOut += 1;
+    if (update.holder === null && !isFirstOfThread(update)) update.overtook = true;
+    update.holder = to;
+  };
+  const endedUnrun = (what: string, updateId: UpdateId | undefined) =>
+    touch(updateId, (update) => {
+      update.settled += 1;
+      lost.push(`${what} of update ${update.updateId} in thread ${update.threadId}`);
+    });
+
+  return {
+    written(updateId, threadId) {
+      counts.written += 1;
+      const fresh = { inJournal: false, settled: 0, handedOut: 0, overtook: false, holder: null };
+      known.set(updateId, { updateId, threadId, ...fresh });
+    },
+    handed: (updateId, to, redelivered) => touch(updateId, (update) => hand(update, to, redelivered)),
+    takeViews() {
+      const views = [...touched].map(({ updateId, inJournal, settled, handedOut, overtook }) => {
+        return { updateId, inJournal, settled, handedOut, overtook, confirmed: telegram.isConfirmed(updateId) };
+      });
+      touched.clear();
+      return views;
+    },
+    open: () => [...known.values()].filter((update) => update.settled === 0),
+    counts: () => counts,
+    takeLost() {
+      const taken = lost;
+      lost = [];
+      return taken;
+    },
+    watch(inner) {
+      const idOf = (seq: Parameters<typeof database.updates.get>[0]) => database.updates.get(seq)?.entry.updateId;
+      return {
+        ...inner,
+        journal: {
+          ...inner.journal,
+          async admit(request) {
+            const answer = await inner.journal.admit(request);
+            if (answer.kind === "admitted")
+              for (const { updateId } of request.updates) touch(updateId, (update) => (update.inJournal = true));
+            return answer;
+          },
+          async drop(request) {
+            const updateId = idOf(request.seq);
+            const answer = await inner.journal.drop(request);
+            if (answer.kind === "dropped") endedUnrun(`drop (${request.reason})`, updateId);
+            return answer;
+          },
+          async deadLetter(request) {
+            const updateId = idOf(request.seq);
+            const answer = await inner.journal.deadLetter(request);
+            if (answer.kind === "deadLettered") endedUnrun(`dead letter (${request.reason})`, updateId);
+            return answer;
+          },
+        },
+        work: {
+          ...inner.work,
+          async settle(request) {
+            const updateId = idOf(request.seq);
+            const answer = await inner.work.settle(request);
+            if (answer.kind === "settled")
+              touch(updateId, (update) => {
+                update.settled += 1;
+                counts.settled += 1;
+              });
+            return answer;
+          },
+        },
+      };
+    },
+  };
+}

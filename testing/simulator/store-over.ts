@@ -1,0 +1,58 @@
+/**
+ * The whole store as one process reaches it.
+ *
+ * Owns: sending every method through the three points of `requests.ts`.
+ * Does not own: what the store does, the failures on the way.
+ * Invariant: nothing reaches the store but through `ask`, so every write may be lost, late, or outlive its sender.
+ */
+import type { Store } from "../../services/ports.ts";
+import { leaseOver, type Ask } from "./requests.ts";
+
+export function storeOver(request: Ask, inner: Store): Store {
+  const ask = <Answer>(what: string, perform: () => Promise<Answer>) => request({ what, canOutlive: true, perform });
+  const { seats, registrations, threads, journal, work, ownership, status } = inner;
+  return {
+    lease: leaseOver(request, inner.lease),
+    seats: {
+      profileId: () => ask("seats.profileId", () => seats.profileId()),
+      claimsOf: (owner) => ask("seats.claimsOf", () => seats.claimsOf(owner)),
+      holderOf: (seat) => ask("seats.holderOf", () => seats.holderOf(seat)),
+      claim: (claim) => ask(`seats.claim ${claim.seat}`, () => seats.claim(claim)),
+      release: (claim) => ask(`seats.release ${claim.seat}`, () => seats.release(claim)),
+    },
+    registrations: {
+      commit: (r) => ask(`registrations.commit ${r.registration.seat}`, () => registrations.commit(r)),
+      end: (r) => ask(`registrations.end ${r.seat}`, () => registrations.end(r)),
+    },
+    threads: {
+      view: () => ask("threads.view", () => threads.view()),
+      intend: (r) => ask(`threads.intend ${r.provision.seat}`, () => threads.intend(r)),
+      bind: (r) => ask(`threads.bind ${r.binding.seat}`, () => threads.bind(r)),
+      giveUp: (r) => ask(`threads.giveUp ${r.as}`, () => threads.giveUp(r)),
+      intendCleanup: (r) => ask(`threads.intendCleanup ${r.seat}`, () => threads.intendCleanup(r)),
+      confirmCleanup: (r) => ask(`threads.confirmCleanup ${r.seat}`, () => threads.confirmCleanup(r)),
+    },
+    journal: {
+      cursor: () => ask("journal.cursor", () => journal.cursor()),
+      admit: (r) => ask(`journal.admit ${r.updates.length}`, () => journal.admit(r)),
+      heads: (r) => ask("journal.heads", () => journal.heads(r)),
+      drop: (r) => ask(`journal.drop ${r.seq}`, () => journal.drop(r)),
+      deadLetter: (r) => ask(`journal.deadLetter ${r.seq}`, () => journal.deadLetter(r)),
+    },
+    work: {
+      claim: (r) => ask(`work.claim ${r.updateId}`, () => work.claim(r)),
+      settle: (r) => ask(`work.settle ${r.seq}`, () => work.settle(r)),
+      fail: (r) => ask(`work.fail ${r.seq}`, () => work.fail(r)),
+    },
+    ownership: {
+      record: (entries) => ask("ownership.record", () => ownership.record(entries)),
+      ownerOf: (chat, message) => ask("ownership.ownerOf", () => ownership.ownerOf(chat, message)),
+    },
+    status: {
+      count: (reason, by, nowMs) => ask(`status.count ${reason}`, () => status.count(reason, by, nowMs)),
+      notePolling: (r) => ask("status.notePolling", () => status.notePolling(r)),
+      read: () => ask("status.read", () => status.read()),
+    },
+    close: () => Promise.resolve(),
+  };
+}
