@@ -35,11 +35,13 @@ import { capability, protocolVersion } from "./machines/wire/constants.ts";
 import type { HandedUpdate } from "./services/inbox.ts";
 import { composeInstance } from "./services/instance.ts";
 import type { ComposedInstance } from "./services/instance.ts";
-import type { CallOutcome, Log, Store, StoreStatus, TelegramError } from "./services/ports.ts";
+import type { CallOutcome, Log, Store, TelegramError } from "./services/ports.ts";
 import type { Settings } from "./services/runtime.ts";
+import { describeLine } from "./services/status.ts";
+import type { LineStatus } from "./services/status.ts";
 import { version } from "./version.ts";
 
-export type { BoundThread, Epoch, Role, TelegramError };
+export type { BoundThread, Epoch, LineStatus, Log, Role, TelegramError };
 export { version };
 
 export interface InstanceOptions {
@@ -203,11 +205,11 @@ async function openStore(folder: string): Promise<Store> {
   return opened;
 }
 
-/** What the store of a profile says: who leads, the seats, the threads, the journal. Any process may ask. */
-export async function readStatus(options: Pick<InstanceOptions, "token" | "home" | "profile">): Promise<StoreStatus> {
+/** Who leads, the seats, the threads, the journal of a profile. Any process may ask; a status is a moment. */
+export async function readStatus(options: Pick<InstanceOptions, "token" | "home" | "profile">): Promise<LineStatus> {
   const store = await openStore(stateFolder(options));
   try {
-    return await store.status.read();
+    return await describeLine({ store, processes: systemProcesses() });
   } finally {
     await store.close();
   }

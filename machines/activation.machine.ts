@@ -57,7 +57,7 @@ export type ActivationFact =
   | { readonly type: "activation.doubted" }
   | { readonly type: "activation.stopped" };
 
-interface ActivationContext extends ActivationInput {
+export interface ActivationContext extends ActivationInput {
   readonly thread: BoundThread | null;
   readonly failures: number;
   readonly askedDelayMs: number;

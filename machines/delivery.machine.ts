@@ -57,7 +57,7 @@ export type DeliveryFact =
   | { readonly type: "delivery.deadLettered"; readonly reason: string }
   | { readonly type: "delivery.fenced" };
 
-interface DeliveryContext extends DeliveryInput {
+export interface DeliveryContext extends DeliveryInput {
   readonly route: Route;
   /** Why it ends without a handler. */
   readonly reason: string;

@@ -65,7 +65,7 @@ export interface ClaimAnswer {
 export type ActivationStart = { readonly epoch: Epoch; readonly seat: SeatKey };
 export type MembershipStart = { readonly leader: LeaseHolder; readonly seat: SeatKey };
 
-interface InstanceContext extends InstanceInput {
+export interface InstanceContext extends InstanceInput {
   readonly seat: SeatKey;
   readonly choice: SeatChoice;
   /** Epoch of the leader followed, or of our own grant; 0 before any. */

@@ -24,7 +24,7 @@ export interface LeaseInput {
   readonly timings: LeaseTimings;
 }
 
-interface LeaseContext extends LeaseInput {
+export interface LeaseContext extends LeaseInput {
   /** The record as last seen; null until the first look. */
   readonly record: LeaseRecord | null;
   /** What the next attempt to take the lease is justified by. */

@@ -60,7 +60,7 @@ export type MembershipFact =
   | { readonly type: "membership.refused"; readonly reason: string }
   | { readonly type: "membership.left"; readonly confirmed: boolean; readonly reason: string };
 
-interface MembershipContext extends MembershipInput {
+export interface MembershipContext extends MembershipInput {
   readonly generation: Generation;
   readonly failures: number;
   readonly reason: string;

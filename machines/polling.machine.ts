@@ -69,7 +69,7 @@ export type PollingFact =
 export type PollingTrouble =
   "conflict" | "throttled" | "unauthorized" | "failed" | "refusedBatch" | "journalFull" | "store";
 
-interface PollingContext extends PollingInput {
+export interface PollingContext extends PollingInput {
   readonly cursor: UpdateId | null;
   readonly batch: readonly FetchedUpdate[];
   readonly verdict: BatchVerdict;

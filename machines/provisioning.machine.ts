@@ -60,7 +60,7 @@ export interface GiveUpRequest {
   readonly as: "abandoned" | "ambiguous";
 }
 
-interface ProvisioningContext extends ProvisioningInput {
+export interface ProvisioningContext extends ProvisioningInput {
   readonly decision: ThreadDecision;
   readonly created: ThreadId;
   readonly delayMs: number;

@@ -109,7 +109,7 @@ export interface SeatWrite {
   readonly sitter: Sitter;
 }
 
-interface RegistrationContext extends RegistrationInput {
+export interface RegistrationContext extends RegistrationInput {
   /** Whoever was committed last and has neither left nor been proven dead. */
   readonly sitter: Sitter | null;
   readonly candidate: { readonly requestId: string; readonly follower: Follower } | null;

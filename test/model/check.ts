@@ -33,7 +33,9 @@ const { values } = parseArgs({
   options: { json: { type: "boolean" }, only: { type: "string", multiple: true }, long: { type: "boolean" } },
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
-const chosen = worlds.filter(({ name }) => values.only === undefined || values.only.some((each) => name.startsWith(each)));
+const chosen = worlds.filter(
+  ({ name }) => values.only === undefined || values.only.some((each) => name.startsWith(each)),
+);
 if (chosen.length === 0) {
   say(`No such world. Worlds: ${worlds.map((each) => each.name).join(", ")}`);
   process.exit(2);
@@ -92,7 +94,11 @@ function uncoveredBy(all: readonly Explored[]): string[] {
   return [...missing, ...stale.map((part) => `${part} (reached, but test/model/unreached.ts says it is not)`)];
 }
 
-function report(world: string, exploration: Explored, violation: { readonly property: string; readonly state: number }) {
+function report(
+  world: string,
+  exploration: Explored,
+  violation: { readonly property: string; readonly state: number },
+) {
   const { property } = violation;
   const steps = traceTo(exploration, violation.state);
   const title = `${world}: ${property} is broken after ${steps.length} steps`;

@@ -1,13 +1,16 @@
 /**
- * `npm run simulate -- [--seed N] [--hours H] [--instances N] [--world lease] [--trace FILE] [--json]`
+ * `npm run simulate -- [--seed N] [--hours H] [--instances N] [--world lease] [--trace FILE] [--force SWARM] [--ignore NAME] [--json]`
  *
  * Owns: the command line of the simulator. Progress goes to stderr; the last line of stdout is the result as JSON.
+ * `--force '{"storeBusy":0}'` fixes swarm options of every round (`testing/simulator/faults.ts`).
+ * `--ignore delivery/threadOrder` only counts violations of that name, to hunt behind a fault that is known.
  * Exits 1 on a violation, and then prints the end of the trace before it.
  */
 import { randomInt } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { simulateBus } from "../../testing/simulator/bus-world.ts";
+import { calm, type Swarm } from "../../testing/simulator/faults.ts";
 import { simulateLease, type LeaseSimulation, type SimulationResult } from "../../testing/simulator/lease-world.ts";
 
 const { values } = parseArgs({
@@ -17,6 +20,8 @@ const { values } = parseArgs({
     instances: { type: "string", default: "3" },
     world: { type: "string", default: "lease" },
     trace: { type: "string" },
+    force: { type: "string", default: "{}" },
+    ignore: { type: "string", multiple: true, default: [] },
     json: { type: "boolean", default: false },
   },
 });
@@ -31,6 +36,14 @@ function numberOf(name: string, text: string): number {
   if (text === "" || !Number.isFinite(value) || value < 0)
     throw new Error(`--${name} must be a number, not "${text}".`);
   return value;
+}
+
+function forced(text: string): Partial<Swarm> {
+  const options: unknown = JSON.parse(text);
+  if (typeof options !== "object" || options === null) throw new Error("--force must be a JSON object.");
+  const unknownName = Object.keys(options).find((name) => !(name in calm));
+  if (unknownName !== undefined) throw new Error(`--force knows no option "${unknownName}".`);
+  return options;
 }
 
 function openTrace(file: string | undefined): { readonly sink?: (line: string) => void; readonly close: () => void } {
@@ -52,6 +65,8 @@ async function main(): Promise<number> {
   const result = await world({
     seed,
     hours,
+    force: forced(values.force),
+    ignore: values.ignore,
     instances: numberOf("instances", values.instances),
     ...(sink === undefined ? {} : { sink }),
     onProgress(simulatedHours) {

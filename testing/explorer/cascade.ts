@@ -7,6 +7,7 @@
  * Invariants: effects of one step are carried out in the chart's order, before those of the steps they cause; a cascade
  * that exceeds the bound on orphans is given up as a whole.
  */
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 import { Bags } from "./bags.ts";
 import { Interner } from "./data.ts";
 import type { Effect, Locals, Step } from "./locals.ts";

@@ -7,6 +7,7 @@
  * Invariants: a move is one atomic step of one component or of the environment together with the cascade it causes;
  * nothing here depends on anything but the packed state.
  */
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 import { Cascade, environment, orphans, placeOffset } from "./cascade.ts";
 import type { Orders } from "./cascade.ts";
 import type { Chart } from "./chart.ts";

@@ -124,9 +124,7 @@ export function explore<Env, Seen, View>(
 }
 
 /** How many states those that were visited stand for, without the reduction by symmetry. */
-export function unreducedCount<Env, Seen, View>({
-  space: { table, symmetry },
-}: Exploration<Env, Seen, View>): number {
+export function unreducedCount<Env, Seen, View>({ space: { table, symmetry } }: Exploration<Env, Seen, View>): number {
   if (symmetry === null) return table.count;
   const state = new Int32Array(table.width);
   let sum = 0;
@@ -143,8 +141,13 @@ export interface ChartReach {
   readonly unreached: readonly string[];
 }
 
+/** An exploration, whatever its world is made of. */
+interface Explored {
+  readonly space: { readonly composition: { readonly chartRunners: Composition<never, never, never>["chartRunners"] } };
+}
+
 /** Per chart, each state and each transition: taken in one of these explorations, or not. */
-export function reachOf(explorations: readonly Pick<Exploration<unknown, unknown, unknown>, "space">[]): ChartReach[] {
+export function reachOf(explorations: readonly Explored[]): ChartReach[] {
   const charts = new Map<string, { parts: readonly string[]; taken: Set<string> }>();
   for (const { space } of explorations)
     for (const { machine, runner } of space.composition.chartRunners) {

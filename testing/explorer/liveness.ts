@@ -8,6 +8,7 @@
  * action) that is possible again and again is taken. A cycle that starves none of its classes is a violation. Moves cut by
  * the bounds count as ways out. Not with symmetry reduction: it would mix up whose move is whose.
  */
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 import { environment, orphans, placeOffset } from "./cascade.ts";
 import type { MoveKind } from "./composition.ts";
 import type { Exploration, StateSpace } from "./explore.ts";
@@ -87,7 +88,7 @@ class GraphBuilder<Env, Seen, View> {
     }
     const local = locals.at(this.state[placeOffset + place]!);
     if (kind === "timer") return `${place} timer ${local.timers[index]!.id}`;
-    return `${place} ${kind} ${locals.operations.at(local.requests[index]!.operation).src}`;
+    return `${place} ${kind} ${local.requests[index]!.child}`;
   }
 }
 
@@ -125,7 +126,11 @@ export function checkLiveness<Env, Seen, View>({ space, exhaustive }: Exploratio
   return { pending: nodes.length, edges: targets.length, starved: null };
 }
 
-function starvedClasses(component: readonly number[], graph: Graph, classes: readonly number[]): Set<number> | "acyclic" {
+function starvedClasses(
+  component: readonly number[],
+  graph: Graph,
+  classes: readonly number[],
+): Set<number> | "acyclic" {
   const members = new Set(component);
   const possible = new Set<number>();
   const taken = new Set<number>();

@@ -21,7 +21,11 @@ export function asText(title: string, steps: readonly TraceStep[]): string {
 }
 
 /** Quotes, colons and semicolons end a message in mermaid. */
-const escaped = (text: string): string => text.replace(/[;#:"]/g, " ").replace(/\s+/g, " ").trim();
+const escaped = (text: string): string =>
+  text
+    .replace(/[;#:"]/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
 
 export function asMermaid(title: string, steps: readonly TraceStep[]): string {
   const world = "world";
@@ -37,7 +41,9 @@ export function asMermaid(title: string, steps: readonly TraceStep[]): string {
     return [first, ...issued.map((each) => `${each.place}->>${world}: ${escaped(each.words)}`)];
   });
   const participants = [...places, world].map((each) => `participant ${each}`);
-  return [`%% ${escaped(title)}`, "sequenceDiagram", ...[...participants, ...lines].map((each) => `  ${each}`)].join("\n");
+  return [`%% ${escaped(title)}`, "sequenceDiagram", ...[...participants, ...lines].map((each) => `  ${each}`)].join(
+    "\n",
+  );
 }
 
 /** NDJSON: a header, then one line per step. */

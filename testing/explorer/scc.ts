@@ -3,6 +3,7 @@
  *
  * Owns: Tarjan's algorithm (SIAM J. Comput. 1, 1972) on compressed rows. Invariant: nodes outside `within` are ignored.
  */
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 export interface Graph {
   /** Edges of node `n` are `targets[offsets[n]] … targets[offsets[n + 1] - 1]`; a negative target leads nowhere. */
   readonly offsets: Int32Array;

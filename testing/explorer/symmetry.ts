@@ -6,6 +6,7 @@
  *
  * Invariants: `canonical` gives the same state for all members of an orbit, and a state of that orbit.
  */
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 import { placeOffset } from "./cascade.ts";
 import type { Composition } from "./composition.ts";
 import { renamed } from "./data.ts";

@@ -5,6 +5,7 @@
  *
  * Invariants: no two rows are equal (rows are compared in full, a hash alone decides nothing); rows keep their number.
  */
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 export class StateTable {
   readonly width: number;
   count = 0;

@@ -6,6 +6,7 @@
  *
  * Invariants: the path to a state of a breadth-first exploration is a shortest one.
  */
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 import { environment, orphans, placeOffset } from "./cascade.ts";
 import type { MoveKind } from "./composition.ts";
 import { keyOf } from "./data.ts";

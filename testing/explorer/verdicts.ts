@@ -3,6 +3,7 @@
  *
  * Owns: the memo from (environment, what is seen of each place) to the verdict. Does not own: the properties.
  */
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 import { placeOffset } from "./cascade.ts";
 import type { Composition } from "./composition.ts";
 import { Interner } from "./data.ts";

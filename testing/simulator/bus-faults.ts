@@ -6,6 +6,7 @@
  */
 import type { BusPlace, BusWorld } from "./bus-world.ts";
 import type { HostClock } from "./clock.ts";
+import type { Random } from "./random.ts";
 
 export function planBusFaults(world: BusWorld): void {
   const { hand, places } = world;
@@ -50,13 +51,23 @@ export function planBusFaults(world: BusWorld): void {
     });
     return true;
   };
-  const partition = (place: BusPlace) => {
-    const other = chance.pick(places);
-    if (other === place) return false;
-    world.network.partition(place.name, other.name);
+  hand.repeat("kill", swarm.killEveryMs, some(kill));
+  hand.repeat("stop", swarm.leaveEveryMs, some(leave));
+  hand.repeat("pause", swarm.pauseEveryMs, some(pause));
+  planOutside(world, chance);
+}
+
+/** What happens around the processes: links, clocks, Telegram. */
+function planOutside(world: BusWorld, chance: Random): void {
+  const { hand, places } = world;
+  const swarm = hand.swarm();
+  const partition = () => {
+    const [one, other] = [chance.pick(places), chance.pick(places)];
+    if (one === other) return false;
+    world.network.partition(one.name, other.name);
     hand.scheduler.after(chance.between(1, swarm.partitionMaxMs), "network", () => {
-      world.network.heal(place.name, other.name);
-      return `heals ${place.name} and ${other.name}`;
+      world.network.heal(one.name, other.name);
+      return `heals ${one.name} and ${other.name}`;
     });
     return true;
   };
@@ -68,15 +79,8 @@ export function planBusFaults(world: BusWorld): void {
     world.gate.throttledUntilMs = hand.scheduler.nowMs() + chance.between(1_000, 15_000);
     return true;
   };
-  hand.repeat("kill", swarm.killEveryMs, some(kill));
-  hand.repeat("stop", swarm.leaveEveryMs, some(leave));
-  hand.repeat("pause", swarm.pauseEveryMs, some(pause));
-  hand.repeat("partition", swarm.partitionEveryMs, some(partition));
-  hand.repeat(
-    "hostClockJump",
-    swarm.hostJumpEveryMs,
-    some((place) => jump(place.host)),
-  );
+  hand.repeat("partition", swarm.partitionEveryMs, partition);
+  hand.repeat("hostClockJump", swarm.hostJumpEveryMs, () => jump(chance.pick(places).host));
   hand.repeat("storeClockJump", swarm.storeJumpEveryMs, () => jump(world.storeClock));
   hand.repeat("throttle", swarm.telegramThrottleEveryMs, throttle);
 }

@@ -39,6 +39,8 @@ export interface BusInstance {
   readonly view: () => InstanceView;
   readonly permit: () => { readonly epoch: Epoch; readonly remainingMs: number } | null;
   readonly stop: () => void;
+  /** It was asked to stop, and may not have noticed yet. */
+  readonly isStopping: () => boolean;
 }
 
 export interface BusInstanceTraits {
@@ -166,6 +168,7 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
   const { id, composed, telegram, holds } = compose(traits, process);
   const { actor, runtime } = composed;
   let role: Role = "starting";
+  let isStopping = false;
   actor.subscribe({
     next(snapshot) {
       const now = roleOf(snapshot);
@@ -201,6 +204,10 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
       polls: !isDead() && telegram.open() > 0,
       registered: null,
     }),
-    stop: () => process.deliver("stop", () => actor.send({ type: "instance.stop", leave: false })),
+    stop() {
+      isStopping = true;
+      process.deliver("stop", () => actor.send({ type: "instance.stop", leave: false }));
+    },
+    isStopping: () => isStopping,
   };
 }

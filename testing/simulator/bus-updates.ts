@@ -93,45 +93,55 @@ export function createUpdateLedger(world: {
       lost = [];
       return taken;
     },
-    watch(inner) {
-      const idOf = (seq: Parameters<typeof database.updates.get>[0]) => database.updates.get(seq)?.entry.updateId;
-      return {
-        ...inner,
-        journal: {
-          ...inner.journal,
-          async admit(request) {
-            const answer = await inner.journal.admit(request);
-            if (answer.kind === "admitted")
-              for (const { updateId } of request.updates) touch(updateId, (update) => (update.inJournal = true));
-            return answer;
-          },
-          async drop(request) {
-            const updateId = idOf(request.seq);
-            const answer = await inner.journal.drop(request);
-            if (answer.kind === "dropped") endedUnrun(`drop (${request.reason})`, updateId);
-            return answer;
-          },
-          async deadLetter(request) {
-            const updateId = idOf(request.seq);
-            const answer = await inner.journal.deadLetter(request);
-            if (answer.kind === "deadLettered") endedUnrun(`dead letter (${request.reason})`, updateId);
-            return answer;
-          },
-        },
-        work: {
-          ...inner.work,
-          async settle(request) {
-            const updateId = idOf(request.seq);
-            const answer = await inner.work.settle(request);
-            if (answer.kind === "settled")
-              touch(updateId, (update) => {
-                update.settled += 1;
-                counts.settled += 1;
-              });
-            return answer;
-          },
-        },
-      };
+    watch: (inner) => watchUpdates(inner, { database, touch, endedUnrun, settled: () => (counts.settled += 1) }),
+  };
+}
+
+interface Watching {
+  readonly database: MemoryDatabase;
+  readonly touch: (updateId: UpdateId | undefined, change: (update: Known) => void) => void;
+  readonly endedUnrun: (what: string, updateId: UpdateId | undefined) => void;
+  readonly settled: () => void;
+}
+
+/** The store, reporting what it did to updates. */
+function watchUpdates(inner: Store, { database, touch, endedUnrun, settled }: Watching): Store {
+  const idOf = (seq: Parameters<typeof database.updates.get>[0]) => database.updates.get(seq)?.entry.updateId;
+  return {
+    ...inner,
+    journal: {
+      ...inner.journal,
+      async admit(request) {
+        const answer = await inner.journal.admit(request);
+        if (answer.kind === "admitted")
+          for (const { updateId } of request.updates) touch(updateId, (update) => (update.inJournal = true));
+        return answer;
+      },
+      async drop(request) {
+        const updateId = idOf(request.seq);
+        const answer = await inner.journal.drop(request);
+        if (answer.kind === "dropped") endedUnrun(`drop (${request.reason})`, updateId);
+        return answer;
+      },
+      async deadLetter(request) {
+        const updateId = idOf(request.seq);
+        const answer = await inner.journal.deadLetter(request);
+        if (answer.kind === "deadLettered") endedUnrun(`dead letter (${request.reason})`, updateId);
+        return answer;
+      },
+    },
+    work: {
+      ...inner.work,
+      async settle(request) {
+        const updateId = idOf(request.seq);
+        const answer = await inner.work.settle(request);
+        if (answer.kind === "settled")
+          touch(updateId, (update) => {
+            update.settled += 1;
+            settled();
+          });
+        return answer;
+      },
     },
   };
 }

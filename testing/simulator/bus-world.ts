@@ -19,6 +19,7 @@ import { planBusFaults } from "./bus-faults.ts";
 import { watchLease, type LeaseGhost } from "./ghost.ts";
 import type { SimulationResult } from "./lease-world.ts";
 import { createNetwork } from "./network.ts";
+import { vanishMaxMs } from "./process-table.ts";
 import { createStagehand, type Stagehand, type StagehandOptions } from "./stagehand.ts";
 import type { TelegramGate } from "./telegram-api.ts";
 import { createTelegramWorld, type TelegramWorld } from "./telegram.ts";
@@ -48,10 +49,10 @@ export interface BusWorld {
   readonly boot: (place: BusPlace) => void;
 }
 
-/** A lease runs out and is taken (10 s), the leader activates, followers find it. */
-const convergeMs = 30_000;
+/** A lease runs out and is taken (10 s), the leader activates; a registration whose answer was lost waits 30 s for it. */
+const convergeMs = 60_000;
 /** Back-off after a round of failures is at most 30 s. */
-const settleMs = 90_000;
+const settleMs = 120_000;
 const bootMs = 60_000;
 
 function createBusWorld(options: BusSimulation): BusWorld {
@@ -106,8 +107,16 @@ function heal(world: BusWorld): void {
   world.gate.throttledUntilMs = 0;
   for (const place of world.places) {
     for (const other of world.places) if (other !== place) world.network.heal(place.name, other.name);
-    place.instance.process.resume();
-    if (place.instance.process.state() === "dead") world.boot(place);
+    const { process, isStopping } = place.instance;
+    process.resume();
+    if (process.state() !== "dead" && !isStopping()) continue;
+    process.kill();
+    world.network.kill(place.name);
+    // A supervisor starts the next one when the last is out of the process table.
+    world.hand.scheduler.after(vanishMaxMs + 1, place.name, () => {
+      world.boot(place);
+      return "starts";
+    });
   }
 }
 

@@ -13,7 +13,7 @@ import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** How long a killed process may still be in the table. */
-const vanishMaxMs = 120;
+export const vanishMaxMs = 120;
 
 export interface ProcessTable {
   /** Enters a process; its incarnation and its port. */

@@ -51,6 +51,8 @@ export interface StagehandOptions {
   readonly seed: number;
   /** Faults that every round has, whatever is drawn. */
   readonly force?: Partial<Swarm>;
+  /** Names of violations that are only noted, to hunt behind a fault that is known. They do not stop the run. */
+  readonly ignore?: readonly string[];
   /** Gets every line of the trace. */
   readonly sink?: (line: string) => void;
 }
@@ -78,7 +80,7 @@ function createCrashes(scheduler: Scheduler, random: Random) {
   };
 }
 
-export function createStagehand({ seed, force, sink }: StagehandOptions): Stagehand {
+export function createStagehand({ seed, force, ignore = [], sink }: StagehandOptions): Stagehand {
   const random = createRandom(seed);
   const recorder = createRecorder(sink);
   const scheduler = createScheduler({ random: random.split("order"), recorder });
@@ -137,6 +139,10 @@ export function createStagehand({ seed, force, sink }: StagehandOptions): Stageh
       },
     }),
     violate(name, detail) {
+      if (ignore.includes(name)) {
+        faults.count(`ignored ${name}`);
+        return;
+      }
       violations.push({ name, detail, atMs: scheduler.nowMs(), step: recorder.steps(), tail: recorder.tail() });
     },
   };

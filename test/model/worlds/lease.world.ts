@@ -49,6 +49,8 @@ export interface LeaseBounds extends LeaseBudgets {
   readonly instances: number;
   readonly epochs: number;
   readonly renewals: number;
+  /** Hints may come at any time. Whether they stop with the faults (`fault`, the default) or go on (`free`). */
+  readonly hints?: "free" | "fault";
 }
 
 /** The rules of the store, replaceable one by one to seed faults. */
@@ -58,6 +60,10 @@ export interface LeaseRules {
   readonly mayRenew: (env: LeaseEnv, input: RenewInput) => "renewed" | "lapsed" | "fenced";
   readonly mayRelease: (env: LeaseEnv, input: { readonly epoch: Epoch }) => boolean;
   readonly mayWrite: (env: LeaseEnv, input: { readonly epoch: Epoch }) => boolean;
+  /** How the store judges the end of the lease when it answers a read. */
+  readonly readsAsEnded: (env: LeaseEnv) => boolean;
+  /** What a look at the process table says of an instance in this condition. */
+  readonly looksAlive: (is: Life) => boolean;
   readonly machine: AnyStateMachine;
   /** What a restarted process calls itself. */
   readonly nameOf: (instance: number, life: number) => string;
@@ -76,6 +82,8 @@ export const faithfulRules: LeaseRules = {
   },
   mayRelease: (env, input) => input.epoch === env.epoch,
   mayWrite: (env, input) => input.epoch === env.epoch,
+  readsAsEnded: (env) => env.expired,
+  looksAlive: (is) => is !== "down",
   machine: leaseMachine,
   nameOf: (instance, life) => `i${instance}.${life}`,
 };
@@ -92,11 +100,11 @@ function holderRecord(token: string): LeaseHolder {
   return { instanceId: instanceId(token), incarnation, endpoint: "", secret: "" };
 }
 
-const recordOf = (env: LeaseEnv): LeaseRecord => ({
+const recordOf = (env: LeaseEnv, ended = env.expired): LeaseRecord => ({
   epoch: epoch(env.epoch),
   renewals: env.renewals,
   holder: env.holder === null ? null : holderRecord(env.holder),
-  remainingMs: env.holder === null || env.expired ? 0 : 1,
+  remainingMs: env.holder === null || ended ? 0 : 1,
 });
 
 const spend = (env: LeaseEnv, what: keyof LeaseBudgets): LeaseEnv => ({
@@ -156,13 +164,18 @@ export function leaseWorld(
       ...(env.holder !== null && !env.expired
         ? [{ name: "the lease passes its end", env: { ...env, expired: true }, kind: "fair" } as const]
         : []),
-      ...all.flatMap((index) => instanceActions(env, index, nameOf, inputOf)),
+      ...all.flatMap((index) => instanceActions(env, index, { nameOf, inputOf, hints: bounds.hints ?? "fault" })),
     ],
 
     commit: (env, request) => commitOf(env, request, { bounds, rules, isAlive }),
     faults: (env, { src }) => {
       if (env.left.losses === 0) return [];
-      return [{ kind: src === "readLease" || src === "proveHolder" ? "notCommitted" : "unanswered", env: spend(env, "losses") }];
+      return [
+        {
+          kind: src === "readLease" || src === "proveHolder" ? "notCommitted" : "unanswered",
+          env: spend(env, "losses"),
+        },
+      ];
     },
     outlives: ({ src }) => src !== "readLease" && src !== "proveHolder",
     runs: (env, place) => env.lives[instanceOfPlace(place)]?.is === "up",
@@ -225,7 +238,11 @@ function leaseChart(machine: AnyStateMachine) {
   if (known !== undefined) return known;
   // A seeded variant of the lease chart has its context and its states.
   const project = (it: SnapshotFrom<AnyStateMachine>) => projectLease(it as SnapshotFrom<typeof leaseMachine>);
-  const chart = chartOf(machine, { project, projectInput: projectLeaseInput, facts: ["lease.granted", "lease.lost", "lease.released"] });
+  const chart = chartOf(machine, {
+    project,
+    projectInput: projectLeaseInput,
+    facts: ["lease.granted", "lease.lost", "lease.released"],
+  });
   charts.set(machine, chart);
   return chart;
 }
@@ -233,9 +250,13 @@ function leaseChart(machine: AnyStateMachine) {
 function instanceActions(
   env: LeaseEnv,
   index: number,
-  nameOf: LeaseRules["nameOf"],
-  inputOf: (token: string) => LeaseInput,
+  naming: {
+    readonly nameOf: LeaseRules["nameOf"];
+    readonly inputOf: (token: string) => LeaseInput;
+    readonly hints: "free" | "fault";
+  },
 ): Action<LeaseEnv>[] {
+  const { nameOf, inputOf, hints } = naming;
   const { life, is } = env.lives[index] ?? { life: 0, is: "down" };
   const { left } = env;
   const place = placeOf(index);
@@ -246,7 +267,7 @@ function instanceActions(
 
   if (is === "paused") add("resumes", withLife(env, index, "up"), "fair");
   if (is === "up") {
-    add("is told to look", env, "free", [{ kind: "send", place, event: { type: "lease.check" } }]);
+    add("is told to look", env, hints, [{ kind: "send", place, event: { type: "lease.check" } }]);
     if (left.pauses > 0) add("pauses", withLife(spend(env, "pauses"), index, "paused"), "fault");
     if (left.releases > 0)
       add("is told to let go", spend(env, "releases"), "fault", [
@@ -254,9 +275,12 @@ function instanceActions(
       ]);
   }
   if (is !== "down" && left.crashes > 0)
-    add("crashes", forget(withLife(spend(env, "crashes"), index, "down"), (each) => each.to === token), "fault", [
-      { kind: "remove", place },
-    ]);
+    add(
+      "crashes",
+      forget(withLife(spend(env, "crashes"), index, "down"), (each) => each.to === token),
+      "fault",
+      [{ kind: "remove", place }],
+    );
   if (is === "down" && left.restarts > 0) {
     const next = nameOf(index, life + 1);
     const lives = env.lives.map((each, at) => (at === index ? { life: life + 1, is: "up" as const } : each));
@@ -278,12 +302,13 @@ function commitOf(env: LeaseEnv, request: Request, truth: Truth): readonly Outco
   // Inputs are what the lease chart passes to the slot of this name, after the projection above.
   switch (src) {
     case "readLease":
-      return answered(env, recordOf(env));
+      return answered(env, recordOf(env, rules.readsAsEnded(env)));
     case "proveHolder":
-      return answered(env, isAlive(env, (input as LeaseHolder).instanceId) ? "alive" : "dead");
+      return answered(env, looksAlive(env, (input as LeaseHolder).instanceId, truth) ? "alive" : "dead");
     case "acquireLease": {
       const asked = input as AcquireInput;
-      if (!rules.mayAcquire(env, by, asked)) return answered(env, { kind: "refused", record: recordOf(env), remainingMs: 1 });
+      if (!rules.mayAcquire(env, by, asked))
+        return answered(env, { kind: "refused", record: recordOf(env), remainingMs: 1 });
       if (env.epoch >= bounds.epochs) return "cut";
       const next = granted(env, by, asked, truth);
       const kept = orphan || !isAlive(env, by) ? forget(next, () => false) : next;
@@ -292,7 +317,9 @@ function commitOf(env: LeaseEnv, request: Request, truth: Truth): readonly Outco
     case "renewLease": {
       const kind = rules.mayRenew(env, input as RenewInput);
       if (kind === "renewed" && env.renewals >= bounds.renewals) return "cut";
-      const next = kind === "renewed" ? { ...env, renewals: env.renewals + 1, expired: false } : env;
+      const renewed = kind === "renewed" ? { ...env, renewals: env.renewals + 1, expired: false } : env;
+      // A renewal is a write of the leader like any other.
+      const next = noted(renewed, by, (input as RenewInput).epoch, kind === "renewed");
       return answered(next, { kind, record: recordOf(next), remainingMs: 1 });
     }
     case "releaseLease": {
@@ -301,14 +328,22 @@ function commitOf(env: LeaseEnv, request: Request, truth: Truth): readonly Outco
     }
     case "commitIfHeld": {
       const { epoch: presented } = input as { readonly epoch: Epoch };
-      const accepted = rules.mayWrite(env, { epoch: presented });
-      const current = epoch(env.epoch);
-      const write: LeaderWriteView = { by: instanceId(by), presented, current, accepted };
-      return answered(accepted && presented !== current ? { ...env, wrongWrites: [write] } : env, undefined);
+      return answered(noted(env, by, presented, rules.mayWrite(env, { epoch: presented })), undefined);
     }
     default:
       throw new Error(`the lease world answers no ${src}`);
   }
+}
+
+/** Keeps what the store took although it should not have; what it judged rightly need not be remembered. */
+function noted(env: LeaseEnv, by: string, presented: Epoch, accepted: boolean): LeaseEnv {
+  const current = epoch(env.epoch);
+  if (!accepted || presented === current) return env;
+  return { ...env, wrongWrites: [{ by: instanceId(by), presented, current, accepted }] };
+}
+
+function looksAlive(env: LeaseEnv, token: string, { rules, isAlive }: Truth): boolean {
+  return isAlive(env, token) && rules.looksAlive(env.lives[instanceOf(token)]?.is ?? "down");
 }
 
 function granted(env: LeaseEnv, by: string, { evidence }: AcquireInput, { rules, isAlive }: Truth): LeaseEnv {

@@ -1,0 +1,107 @@
+/**
+ * The command line: parses, calls, prints, sets the exit code.
+ *
+ * Exit codes: 0 done, 1 failed, 2 used wrongly or cannot start with these options.
+ */
+import { Command, Option } from "commander";
+import { runDemo, runOnTelegram } from "./cli/demo.ts";
+import { runEchoAgent } from "./cli/echo-agent.ts";
+import { runEmulator } from "./cli/emulator.ts";
+import { runNdjson } from "./cli/ndjson.ts";
+import { instanceOptions, portNumber, UsageError, wholeNumber, withInstance, withLine } from "./cli/options.ts";
+import type { LineFlags } from "./cli/options.ts";
+import { printStatus } from "./cli/status.ts";
+import { StartError, version } from "./index.ts";
+
+function addRun(program: Command): void {
+  withInstance(program.command("run"))
+    .description("put one instance on the line and talk to it on stdin and stdout")
+    .requiredOption("--ndjson", "one JSON object a line: updates, roles and results out, acks and calls in")
+    .addOption(
+      new Option("--ack <mode>", "when an update is settled: before it is handed out, or on your ack")
+        .choices(["auto", "explicit"])
+        .default("auto"),
+    )
+    .addHelpText(
+      "after",
+      '\nstdout: {"type":"ready",…} {"type":"role",…} {"type":"update","id",…} {"type":"result","id",…} {"type":"error",…}' +
+        '\nstdin:  {"type":"ack","id":"7"} {"type":"call","id":1,"method":"sendMessage","payload":{"text":"hi"}}\n',
+    )
+    .action(async (flags: LineFlags) => {
+      process.exitCode = await runNdjson(instanceOptions(flags), { input: process.stdin, output: process.stdout });
+    });
+}
+
+function addDemo(program: Command): void {
+  const headless = new Option("--headless", "play a scripted round as text, kill -9 of the leader included");
+  const port = new Option("--port <port>", "port of the chat page (default: any free one)")
+    .argParser(portNumber)
+    .default(0);
+  program
+    .command("demo")
+    .description("three echo agents on an embedded Bot API emulator, with a chat page")
+    .addOption(headless)
+    .addOption(port)
+    .action(async (flags: { headless?: boolean; port: number }) => {
+      process.exitCode = await runDemo(flags);
+    });
+  program
+    .command("start")
+    .description("the demo; with TELEGRAM_BOT_TOKEN and PARTYLINE_USER set, three echo agents on your bot")
+    .addOption(headless)
+    .addOption(port)
+    .action(async (flags: { headless?: boolean; port: number }) => {
+      const token = process.env["TELEGRAM_BOT_TOKEN"];
+      const isReal = token !== undefined && token !== "" && flags.headless !== true;
+      process.exitCode = isReal ? await runOnTelegram(token, process.env["PARTYLINE_USER"]) : await runDemo(flags);
+    });
+}
+
+function addTools(program: Command): void {
+  withLine(program.command("status"))
+    .description("who leads, the seats and threads, the journal, the poller")
+    .option("--json", "as one JSON object")
+    .action(async (flags: LineFlags & { json?: boolean }) => {
+      process.exitCode = await printStatus(flags);
+    });
+  program
+    .command("emulator")
+    .description("a Bot API server to develop and test against")
+    .addOption(new Option("--port <port>", "port (default: any free one)").argParser(portNumber).default(0))
+    .addOption(
+      new Option("--token <token>", "the token it accepts").default("700001:emulator-token-for-local-use-only"),
+    )
+    .addOption(new Option("--owner <id>", "user id of the person who chats").argParser(wholeNumber).default(5_550_001))
+    .action(async (flags: { port: number; token: string; owner: number }) => {
+      process.exitCode = await runEmulator(flags);
+    });
+  withInstance(program.command("echo-agent", { hidden: true })).action(async (flags: LineFlags) => {
+    process.exitCode = await runEchoAgent(instanceOptions(flags));
+  });
+}
+
+function explain(error: unknown): number {
+  if (error instanceof UsageError || error instanceof StartError) {
+    console.error(`partyline: ${error.message}`);
+    return 2;
+  }
+  console.error("partyline: a defect in partyline itself:", error instanceof Error ? error.message : String(error));
+  return 1;
+}
+
+const program = new Command("partyline")
+  .description("Many agent processes share one Telegram bot: one leads, each has its own thread.")
+  .version(version)
+  .showHelpAfterError("(partyline --help shows what there is)")
+  .exitOverride((error) => {
+    process.exit(error.exitCode === 0 ? 0 : 2);
+  });
+addRun(program);
+addDemo(program);
+addTools(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = explain(error);
+}

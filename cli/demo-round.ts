@@ -1,0 +1,88 @@
+/**
+ * The demo's scripted round: three threads answer, the leader is killed the hard way, nothing is lost or doubled.
+ *
+ * Owns: the script and its checks, printed one a line. Each wait has a ceiling and reports the measured time.
+ */
+import type { Emulator } from "../adapters/telegram/emulator/index.ts";
+import type { Agents, AgentState } from "./demo-agents.ts";
+
+const ceilingMs = 30_000;
+const lookMs = 5;
+
+export interface Round {
+  readonly emulator: Emulator;
+  readonly agents: Agents;
+  readonly names: readonly string[];
+  readonly print: (line: string) => void;
+}
+
+async function until(condition: () => boolean): Promise<number> {
+  const startedAt = performance.now();
+  while (!condition()) {
+    if (performance.now() - startedAt > ceilingMs) return Infinity;
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
+  return performance.now() - startedAt;
+}
+
+/** Runs the round; resolves with the number of checks that did not hold. */
+export async function playRound(round: Round): Promise<number> {
+  const { emulator, agents, names, print } = round;
+  let failed = 0;
+  const check = (what: string, holds: boolean): void => {
+    if (!holds) failed += 1;
+    print(`${holds ? "  ok  " : "FAILED"}  ${what}`);
+  };
+  const isReady = (): boolean => agents.all().filter((each) => each.threadId !== null).length === names.length;
+  const ms = (value: number): string => (Number.isFinite(value) ? `${value.toFixed(0)} ms` : "never");
+  const leaders = (): readonly AgentState[] => agents.all().filter((each) => each.role === "leader");
+  const threadOf = new Map<string, number>();
+  const answers = (text: string): number =>
+    emulator.control.messages({}).filter((message) => message.from.isBot && message.text.endsWith(`: ${text}`)).length;
+  const say = (name: string, text: string): void => {
+    const threadId = threadOf.get(name);
+    if (threadId !== undefined) emulator.control.userSends({ threadId, text });
+  };
+
+  const startedIn = await until(isReady);
+  check(`${String(names.length)} instances are on the line (${ms(startedIn)})`, isReady());
+  for (const { name, threadId } of agents.all()) if (threadId !== null) threadOf.set(name, threadId);
+  check("each has a thread of its own", new Set(threadOf.values()).size === names.length);
+  check("one leads", leaders().length === 1);
+  if (failed > 0) return failed;
+
+  for (const name of names) say(name, `hello ${name}`);
+  const answeredIn = await until(() => names.every((name) => answers(`hello ${name}`) > 0));
+  check(
+    `each thread is answered (${ms(answeredIn)})`,
+    names.every((name) => answers(`hello ${name}`) === 1),
+  );
+
+  const [leader] = leaders();
+  if (leader === undefined) return failed + 1;
+  print(`        kill -9 ${String(leader.pid)}: that was ${leader.name}, the leader of epoch ${String(leader.epoch)}`);
+  agents.kill(leader.name);
+  for (const name of names) say(name, `still there, ${name}?`);
+  const others = names.filter((name) => name !== leader.name);
+  const tookOverIn = await until(() =>
+    leaders().some((each) => each.name !== leader.name && each.epoch > leader.epoch),
+  );
+  const [successor] = leaders();
+  check(
+    `another leads (${ms(tookOverIn)}): ${successor?.name ?? "nobody"}, epoch ${String(successor?.epoch)}`,
+    leaders().length === 1,
+  );
+  const survivedIn = await until(() => others.every((name) => answers(`still there, ${name}?`) > 0));
+  check(`the others answer what was written meanwhile (${ms(survivedIn)})`, Number.isFinite(survivedIn));
+
+  agents.start(leader.name);
+  const backIn = await until(() => answers(`still there, ${leader.name}?`) > 0);
+  check(`${leader.name} comes back and answers what waited for it (${ms(backIn)})`, Number.isFinite(backIn));
+  check(`${leader.name} has its old thread`, agents.state(leader.name)?.threadId === threadOf.get(leader.name));
+  check(
+    "every message has exactly one answer",
+    names.every((name) => answers(`still there, ${name}?`) === 1),
+  );
+  check("Telegram saw no second poller", emulator.control.state().polls.conflicts409 === 0);
+  return failed;
+}

@@ -1,0 +1,105 @@
+/**
+ * `partyline demo` and `partyline start`: three echo agents in three processes, on the embedded Bot API emulator with a
+ * chat page, or on the real bot when there is a token.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { startEmulator } from "../adapters/telegram/emulator/index.ts";
+import { Agents } from "./demo-agents.ts";
+import type { AgentEvent } from "./demo-agents.ts";
+import { playRound } from "./demo-round.ts";
+import { UsageError } from "./options.ts";
+
+const demoToken = "700001:demo-token-of-the-embedded-emulator";
+const demoUser = "5550001";
+const names = ["Amber", "Birch", "Cedar"];
+
+export interface DemoFlags {
+  readonly headless?: boolean;
+  readonly port: number;
+}
+
+const print = (line: string): void => {
+  console.log(line);
+};
+
+function tellEvent(event: AgentEvent): void {
+  if (event.type === "changed") {
+    const { name, pid, role, epoch, threadId } = event.state;
+    const thread = threadId === null ? "" : `, thread ${String(threadId)}`;
+    print(`${name.padEnd(8)} pid ${String(pid).padEnd(8)} ${role}, epoch ${String(epoch)}${thread}`);
+  } else if (event.type === "exited")
+    print(`${event.name.padEnd(8)} pid ${String(event.pid).padEnd(8)} is gone (${event.how})`);
+  else print(`${event.name.padEnd(8)} ${event.message}`);
+}
+
+const untilTold = (): Promise<void> =>
+  new Promise((resolve) => {
+    process.once("SIGINT", resolve);
+    process.once("SIGTERM", resolve);
+  });
+
+/** Everything on this machine, nothing to configure. Resolves with the exit code. */
+export async function runDemo(flags: DemoFlags): Promise<number> {
+  const home = await mkdtemp(path.join(tmpdir(), "partyline-demo-"));
+  const emulator = await startEmulator({
+    token: demoToken,
+    port: flags.port,
+    owner: { id: Number(demoUser), first_name: "You" },
+  });
+  const isHeadless = flags.headless === true;
+  const agents = new Agents({
+    names,
+    args: [],
+    env: {
+      TELEGRAM_BOT_TOKEN: demoToken,
+      PARTYLINE_API_ROOT: emulator.apiRoot,
+      PARTYLINE_HOME: home,
+      PARTYLINE_USER: demoUser,
+    },
+    restartAfterMs: isHeadless ? 0 : 3_000,
+    onEvent: tellEvent,
+  });
+  try {
+    print("Partyline demo: three echo agents share one bot, on the embedded Bot API emulator.");
+    if (!isHeadless) {
+      print(`Chat page   ${emulator.pageUrl}`);
+      print("Write into a thread and watch it answer. Kill a process with kill -9 and write again: another leads,");
+      print("nothing is lost, and the killed agent is started again after 3 s. Ctrl-C ends the demo.\n");
+    }
+    agents.startAll();
+    if (!isHeadless) {
+      await untilTold();
+      return 0;
+    }
+    const failed = await playRound({ emulator, agents, names, print });
+    print(failed === 0 ? "The round held." : `${String(failed)} checks of the round failed.`);
+    return failed === 0 ? 0 : 1;
+  } finally {
+    await agents.stopAll();
+    await emulator.close();
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** Three echo agents on the real bot. Resolves with the exit code. */
+export async function runOnTelegram(token: string, user: string | undefined): Promise<number> {
+  if (user === undefined || !/^\d+$/.test(user))
+    throw new UsageError(
+      "TELEGRAM_BOT_TOKEN is set, so this would talk to Telegram: set PARTYLINE_USER to your Telegram user id too, " +
+        "or unset the token to see the demo.",
+    );
+  const agents = new Agents({
+    names,
+    args: [],
+    env: { TELEGRAM_BOT_TOKEN: token, PARTYLINE_USER: user },
+    restartAfterMs: 3_000,
+    onEvent: tellEvent,
+  });
+  print("Three echo agents on your bot: open its chat in Telegram and write into a thread. Ctrl-C ends them.\n");
+  agents.startAll();
+  await untilTold();
+  await agents.stopAll();
+  return 0;
+}

@@ -1,0 +1,126 @@
+/**
+ * Options that every command shares, from flags and environment.
+ *
+ * Owns: where a value comes from (flag, then environment, then default) and the sentence when it is missing or bad.
+ */
+import { readFileSync } from "node:fs";
+import { InvalidArgumentError, Option } from "commander";
+import type { Command } from "commander";
+import { createLog, stderrWriter } from "../adapters/host/log.ts";
+import type { LogLevel } from "../adapters/host/log.ts";
+import { redactor } from "../adapters/host/redact.ts";
+import type { InstanceOptions, Log } from "../index.ts";
+
+export interface LineFlags {
+  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly apiRoot?: string;
+  readonly home?: string;
+  readonly profile?: string;
+  readonly name?: string;
+  readonly user?: number;
+  readonly chat?: number;
+  readonly ack?: "auto" | "explicit";
+  readonly logLevel: LogLevel;
+}
+
+/** A command line that cannot be carried out; the message says what to do. Exit code 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError("It must be a whole number.");
+  return value;
+}
+
+export function portNumber(text: string): number {
+  const port = wholeNumber(text);
+  if (port < 0 || port > 65_535) throw new InvalidArgumentError("It must be a port: 0 to 65535, 0 = any free one.");
+  return port;
+}
+
+/** Flags that say which line: bot, profile, state. */
+export function withLine(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        "--token <token>",
+        "the bot's token, from @BotFather; visible to others on this machine in the process list, so better set the variable",
+      ).env("TELEGRAM_BOT_TOKEN"),
+    )
+    .addOption(new Option("--token-file <file>", "file with the bot's token").env("TELEGRAM_BOT_TOKEN_FILE"))
+    .addOption(
+      new Option("--home <folder>", "state folder (default: the platform's place for state)").env("PARTYLINE_HOME"),
+    )
+    .addOption(new Option("--profile <name>", "a separate line of the same bot").default("default"));
+}
+
+/** Flags of a command that puts an instance on the line. */
+export function withInstance(command: Command): Command {
+  return withLine(command)
+    .addOption(
+      new Option("--api-root <url>", "Bot API server (default: https://api.telegram.org)").env("PARTYLINE_API_ROOT"),
+    )
+    .addOption(
+      new Option("--user <id>", "Telegram user id of the one person who may write to the bot")
+        .env("PARTYLINE_USER")
+        .argParser(wholeNumber),
+    )
+    .addOption(
+      new Option("--chat <id>", "chat whose threads are used (default: the private chat with the user)").argParser(
+        wholeNumber,
+      ),
+    )
+    .addOption(new Option("--name <name>", "keeps seat and thread across restarts (default: unnamed)"))
+    .addOption(
+      new Option("--log-level <level>", "lowest level written to stderr")
+        .choices(["debug", "info", "warn", "error"])
+        .default("warn"),
+    );
+}
+
+/** The token, or a sentence that says where to put it. */
+export function tokenOf(flags: Pick<LineFlags, "token" | "tokenFile">): string {
+  if (flags.token !== undefined && flags.token.trim() !== "") return flags.token.trim();
+  if (flags.tokenFile === undefined)
+    throw new UsageError("There is no bot token: set TELEGRAM_BOT_TOKEN, or pass --token-file FILE.");
+  try {
+    return readFileSync(flags.tokenFile, "utf8").trim();
+  } catch (error) {
+    throw new UsageError(`The token file ${flags.tokenFile} cannot be read: ${String(error)}`);
+  }
+}
+
+export function logFor(token: string, level: LogLevel): Log {
+  return createLog({
+    write: stderrWriter(),
+    level,
+    format: "readable",
+    redact: redactor(() => [token]),
+    nowMs: () => Date.now(),
+  });
+}
+
+/** The options of `createInstance` from a command's flags. */
+export function instanceOptions(flags: LineFlags): InstanceOptions {
+  const token = tokenOf(flags);
+  if (flags.user === undefined)
+    throw new UsageError(
+      "There is no user: pass --user ID or set PARTYLINE_USER. It is your Telegram user id; bots such as @userinfobot tell it.",
+    );
+  const { apiRoot, home, profile, name, chat, ack } = flags;
+  return {
+    token,
+    user: flags.user,
+    log: logFor(token, flags.logLevel),
+    ...(apiRoot === undefined ? {} : { apiRoot }),
+    ...(home === undefined ? {} : { home }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(name === undefined ? {} : { name }),
+    ...(chat === undefined ? {} : { chat }),
+    ...(ack === undefined ? {} : { ack }),
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * `partyline status`: who leads, the seats and threads, the journal, the poller; what is wrong comes first.
+ */
+import { readStatus } from "../index.ts";
+import type { LineStatus } from "../index.ts";
+import { tokenOf } from "./options.ts";
+import type { LineFlags } from "./options.ts";
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+
+function problemsOf(status: LineStatus, nowMs: number): string[] {
+  const problems: string[] = [];
+  const { leader, polling } = status;
+  if (leader === null) problems.push("nobody leads: no instance is running, or one is about to take over");
+  else if (leader.process === "dead")
+    problems.push(`the leader's process ${String(leader.pid)} is gone; a running instance takes over`);
+  else if (leader.leaseRemainingMs <= 0)
+    problems.push("the leader has not renewed its lease; a running instance takes over");
+  if (leader !== null && polling.health !== "ok") problems.push(`polling: ${polling.health}`);
+  if (leader !== null && polling.okAtMs !== null && nowMs - polling.okAtMs > 75_000)
+    problems.push(`the last successful poll was ${seconds(nowMs - polling.okAtMs)} ago`);
+  if (status.journal.deadLetters > 0) problems.push(`${String(status.journal.deadLetters)} dead letters`);
+  for (const seat of status.seats)
+    if (seat.process === "unverifiable")
+      problems.push(`${seat.seat}: its process can be proven neither alive nor dead`);
+  return [...problems, ...status.unresolved];
+}
+
+function seatLine(status: LineStatus, seat: LineStatus["seats"][number]): string {
+  const thread = status.threads.find((each) => each.seat === seat.seat);
+  const where =
+    thread === undefined ? "no thread" : `${thread.slot} "${thread.name}" (thread ${String(thread.threadId)})`;
+  const who = seat.pid === null ? "nobody" : `pid ${String(seat.pid)}, ${seat.process ?? "unknown"}`;
+  return `  ${seat.role.padEnd(8)}  ${where.padEnd(32)}  ${who}${seat.ended === null ? "" : `, ${seat.ended}`}`;
+}
+
+export function statusText(status: LineStatus, nowMs: number): string {
+  const { leader, journal, polling } = status;
+  const problems = problemsOf(status, nowMs);
+  const drops = Object.entries(status.drops);
+  const polled = polling.okAtMs === null ? "never" : `${seconds(nowMs - polling.okAtMs)} ago`;
+  return [
+    ...(problems.length === 0 ? ["ok"] : problems.map((problem) => `! ${problem}`)),
+    leader === null
+      ? `leader    none, last epoch ${String(status.epoch)}`
+      : `leader    pid ${String(leader.pid)}, epoch ${String(status.epoch)}, lease ends in ${seconds(leader.leaseRemainingMs)}`,
+    `polling   ${polling.health}, last success ${polled}, next update ${status.cursor === null ? "from the oldest" : String(status.cursor)}`,
+    `journal   ${String(journal.waiting)} waiting, ${String(journal.claimed)} in hand, ${String(journal.deadLetters)} dead letters`,
+    "seats",
+    ...(status.seats.length === 0 ? ["  none"] : status.seats.map((seat) => seatLine(status, seat))),
+    "dropped",
+    ...(drops.length === 0
+      ? ["  nothing"]
+      : drops.map(([reason, count]) => `  ${String(count).padStart(6)}  ${reason}`)),
+  ].join("\n");
+}
+
+export async function printStatus(flags: LineFlags & { readonly json?: boolean }): Promise<number> {
+  const status = await readStatus({
+    token: tokenOf(flags),
+    ...(flags.home === undefined ? {} : { home: flags.home }),
+    ...(flags.profile === undefined ? {} : { profile: flags.profile }),
+  });
+  console.log(flags.json === true ? JSON.stringify(status) : statusText(status, Date.now()));
+  return 0;
+}

@@ -1,0 +1,116 @@
+/**
+ * Actors as the inspector sees them, and the book of root actors it has seen.
+ *
+ * Owns: reading an actor's name, chart and children; which root actors are known.
+ * Does not own: the actors. They are held weakly: being inspected keeps nobody alive, and nothing here is serialised.
+ *
+ * Invariants:
+ * 1. At most `rootsMax` root actors are remembered; the oldest is forgotten for a new one.
+ * 2. An actor that has ended is never listed.
+ */
+import type { AnyActor, AnyStateMachine, InspectionEvent, Snapshot } from "xstate";
+
+/** Parents above this many levels are cut: XState cannot make a cycle of them, a stand-in could. */
+const depthMax = 32;
+
+/** Every actor that XState hands to an observer is an `Actor`; its declaration shows a narrower one. */
+export const actorOf = (ref: InspectionEvent["actorRef"]): AnyActor => ref as AnyActor;
+
+/** The chart that an actor runs; null for promises, callbacks and the like. */
+export function chartOf(actor: AnyActor): AnyStateMachine | null {
+  const logic: unknown = actor.logic;
+  if (typeof logic !== "object" || logic === null || !("root" in logic) || !("config" in logic)) return null;
+  // Only state machines have both.
+  return logic as AnyStateMachine;
+}
+
+/** Undefined while the actor is being made. XState declares it as always there. */
+export const snapshotOf = (actor: AnyActor): Snapshot<unknown> | undefined =>
+  actor.getSnapshot() as Snapshot<unknown> | undefined;
+
+/** The state value of a chart's snapshot, the context, …: undefined for actors that have none. */
+export const fieldOf = (snapshot: object | undefined, field: "value" | "context" | "children"): unknown =>
+  snapshot === undefined ? undefined : Reflect.get(snapshot, field);
+
+export const parentOf = (actor: AnyActor): AnyActor | undefined =>
+  // A parent's own type says less than this one's; it is an `Actor` as well.
+  actor._parent as AnyActor | undefined;
+
+export function pathOf(actor: AnyActor): string {
+  const path = [actor.id];
+  for (let above = parentOf(actor); above !== undefined && path.length < depthMax; above = parentOf(above))
+    path.unshift(above.id);
+  return path.join("/");
+}
+
+export function childrenOf(actor: AnyActor): readonly AnyActor[] {
+  const children = fieldOf(snapshotOf(actor), "children");
+  if (typeof children !== "object" || children === null) return [];
+  return Object.values(children).filter(isActor);
+}
+
+function isActor(value: unknown): value is AnyActor {
+  return typeof value === "object" && value !== null && "sessionId" in value && "getSnapshot" in value && "id" in value;
+}
+
+function rootOf(actor: AnyActor): AnyActor {
+  let root = actor;
+  for (let level = 0; level < depthMax; level += 1) {
+    const parent = parentOf(root);
+    if (parent === undefined) break;
+    root = parent;
+  }
+  return root;
+}
+
+const hasEnded = (actor: AnyActor): boolean => (snapshotOf(actor)?.status ?? "active") !== "active";
+
+export class RootBook {
+  readonly #rootsMax: number;
+  /** By session id, the longest known first. */
+  readonly #roots = new Map<string, WeakRef<AnyActor>>();
+  #forgotten = 0;
+
+  constructor(rootsMax: number) {
+    this.#rootsMax = rootsMax;
+  }
+
+  /** Root actors forgotten although they may still be alive. */
+  get forgotten(): number {
+    return this.#forgotten;
+  }
+
+  /** Remembers whose event this is, and forgets a root that ended. An observer may join late: any event will do. */
+  see(event: InspectionEvent): void {
+    if (this.#roots.has(event.rootId)) {
+      const isEnd = event.type === "@xstate.snapshot" && event.snapshot.status !== "active";
+      if (isEnd && actorOf(event.actorRef).sessionId === event.rootId) this.#roots.delete(event.rootId);
+      return;
+    }
+    const root = rootOf(actorOf(event.actorRef));
+    if (hasEnded(root)) return;
+    if (this.#roots.size >= this.#rootsMax) this.#makeRoom();
+    this.#roots.set(root.sessionId, new WeakRef(root));
+  }
+
+  alive(): readonly AnyActor[] {
+    this.#sweep();
+    return [...this.#roots.values()].map((weak) => weak.deref()).filter((root) => root !== undefined);
+  }
+
+  #makeRoom(): void {
+    this.#sweep();
+    for (const session of this.#roots.keys()) {
+      if (this.#roots.size < this.#rootsMax) return;
+      this.#roots.delete(session);
+      this.#forgotten += 1;
+    }
+  }
+
+  #sweep(): void {
+    for (const [session, weak] of this.#roots) {
+      const root = weak.deref();
+      if (root === undefined || hasEnded(root)) this.#roots.delete(session);
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/** The explorer itself, on toy charts whose state counts were worked out by hand or by another way of counting. */
+import { describe, expect, it } from "vitest";
+import { assign, emit, fromPromise, setup } from "xstate";
+import {
+  asMermaid,
+  asRecording,
+  asText,
+  chartOf,
+  checkLiveness,
+  explore,
+  traceTo,
+} from "../../testing/explorer/index.ts";
+import { ProjectionFault, reachOf, worldDefaults } from "../../testing/explorer/index.ts";
+import type { Chart, World } from "../../testing/explorer/index.ts";
+
+const never = () => {
+  throw new Error("the explorer fills no slot");
+};
+
+const ticker = setup({}).createMachine({
+  id: "ticker",
+  initial: "a",
+  states: { a: { after: { 10: "b" } }, b: { after: { 10: "c" } }, c: { type: "final" } },
+});
+
+/** Asks once, and gives up on a timer. */
+const asker = setup({
+  types: { emitted: {} as { type: "heard" } },
+  actors: { put: fromPromise<number>(never) },
+}).createMachine({
+  id: "asker",
+  initial: "asking",
+  states: {
+    asking: {
+      invoke: { src: "put", onDone: { target: "heard", actions: emit({ type: "heard" }) }, onError: "failed" },
+      after: { 10: "gone" },
+    },
+    heard: { type: "final" },
+    failed: { type: "final" },
+    gone: { type: "final" },
+  },
+});
+
+interface Env {
+  readonly puts: number;
+  readonly heard: number;
+}
+
+function worldOf(
+  chart: Chart,
+  places: readonly string[],
+  over: Partial<World<Env, string, Env>> = {},
+): World<Env, string, Env> {
+  return {
+    ...worldDefaults,
+    name: "toy",
+    orphansMax: 4,
+    places: places.map((name) => ({ name, chart })),
+    start: {
+      env: { puts: 0, heard: 0 },
+      orders: places.map((place) => ({ kind: "start", place, as: place, input: undefined })),
+    },
+    actions: () => [],
+    commit: (env) => [{ env: { ...env, puts: env.puts + 1 }, answer: { output: env.puts } }],
+    onFact: (env) => ({ env: { ...env, heard: env.heard + 1 } }),
+    observe: (_place, snapshot) => JSON.stringify(snapshot.value),
+    view: (env) => env,
+    check: () => [],
+    mayEnd: () => true,
+    ...over,
+  };
+}
+
+const symmetric = (places: readonly string[]): Partial<World<Env, string, Env>> => ({
+  symmetry: { members: places.map((each) => [each]), tokens: () => [], permute: (env) => env },
+});
+
+describe("explore", () => {
+  it("visits exactly the states there are", () => {
+    const one = explore(worldOf(chartOf(ticker), ["x"]));
+    expect([one.states, one.transitions, one.depth, one.exhaustive]).toEqual([3, 2, 2, true]);
+    const three = explore(worldOf(chartOf(ticker), ["x", "y", "z"]));
+    // 3 × 3 × 3 positions; from each, every ticker that is not at its end may tick: 3 × 2 × 9.
+    expect([three.states, three.transitions, three.depth]).toEqual([27, 54, 6]);
+  });
+
+  it("keeps one of all states that differ only in who is who", () => {
+    const places = ["x", "y", "z"];
+    const reduced = explore(worldOf(chartOf(ticker), places, symmetric(places)));
+    // Multisets of three out of three positions.
+    expect([reduced.states, reduced.depth]).toEqual([10, 6]);
+  });
+
+  it("lets a request take effect after its sender has left", () => {
+    const { states, violations } = explore(
+      worldOf(chartOf(asker), ["x"], { check: ({ puts, heard }) => (puts > heard ? ["put/heard"] : []) }),
+    );
+    expect(violations.map((each) => each.property)).toEqual(["put/heard"]);
+    expect(states).toBeGreaterThan(1);
+    const all = explore(worldOf(chartOf(asker), ["x"]));
+    // asking: issued, committed · heard · gone: with the request still under way, after it, after it had taken effect (the same).
+    expect([all.states, all.transitions]).toEqual([5, 5]);
+  });
+
+  it("drops with its sender what the world says has no effect", () => {
+    const { states } = explore(worldOf(chartOf(asker), ["x"], { outlives: () => false }));
+    // asking: issued, committed · heard · gone: before, and after the request took effect.
+    expect(states).toBe(5);
+    expect(explore(worldOf(chartOf(asker), ["x"], { commit: () => [] })).states).toBe(2);
+  });
+
+  it("finds a shortest way to a violation and tells it", () => {
+    const world = worldOf(chartOf(asker), ["x", "y"], { check: ({ heard }) => (heard === 2 ? ["toy/bothHeard"] : []) });
+    const result = explore(world);
+    const steps = traceTo(result, result.violations[0]!.state);
+    expect(steps.map((each) => each.kind).sort()).toEqual(["answer", "answer", "commit", "commit"]);
+    expect(asText("both", steps)).toContain("y → heard");
+    expect(asMermaid("both", steps)).toMatch(/^%% both\nsequenceDiagram\n {2}participant x/);
+    const lines = asRecording({ world: "toy", property: "toy/bothHeard" }, steps).trimEnd().split("\n");
+    expect(lines).toHaveLength(5);
+    expect(JSON.parse(lines[0]!)).toMatchObject({ format: "partyline-recording", version: 1, steps: 4 });
+  });
+
+  it("reports a state in which nothing can happen any more", () => {
+    const { violations } = explore(worldOf(chartOf(asker), ["x"], { mayEnd: (_env, seen) => seen[0] !== '"gone"' }));
+    expect(violations.map((each) => each.property)).toEqual(["deadlock"]);
+  });
+
+  it("says so when the bound on states was met first", () => {
+    expect(explore(worldOf(chartOf(ticker), ["x", "y", "z"]), { statesMax: 5 }).exhaustive).toBe(false);
+  });
+
+  it("names each transition that no world takes", () => {
+    const [reach] = reachOf([explore(worldOf(chartOf(asker), ["x"]))]);
+    expect(reach?.unreached).toEqual([
+      "asker.asking on xstate.error.actor.0.asker.asking [0] → asker.failed",
+      "state asker.failed",
+    ]);
+    const faulty = explore(worldOf(chartOf(asker), ["x"], { faults: (env) => [{ kind: "notCommitted", env }] }));
+    expect(reachOf([faulty])[0]?.unreached).toEqual([]);
+  });
+
+  it("refuses a projection that drops what decides", () => {
+    const counter = setup({ types: { context: {} as { n: number } } }).createMachine({
+      id: "counter",
+      context: { n: 0 },
+      initial: "counting",
+      states: {
+        counting: {
+          always: { guard: ({ context }) => context.n > 2, target: "full" },
+          after: { 10: { target: "counting", reenter: true, actions: assign({ n: ({ context }) => context.n + 1 }) } },
+        },
+        full: { type: "final" },
+      },
+    });
+    expect(explore(worldOf(chartOf(counter), ["x"])).states).toBe(4);
+    const once = counter.provide({});
+    const blind = chartOf(once, { project: ({ context }) => context.n > 5 });
+    expect(() => explore(worldOf(blind, ["x"], { actions: startAnew }))).toThrow(ProjectionFault);
+  });
+});
+
+/** Starts the counter anew, far on. */
+function startAnew(env: Env) {
+  return env.puts > 0
+    ? []
+    : [
+        {
+          name: "anew",
+          env: { ...env, puts: 1 },
+          kind: "free" as const,
+          orders: [{ kind: "send" as const, place: "x", event: { type: "none" } }],
+        },
+      ];
+}
+
+describe("checkLiveness", () => {
+  const loop = setup({}).createMachine({
+    id: "loop",
+    initial: "a",
+    states: { a: { after: { 10: "b", 20: "goal" } }, b: { after: { 10: "a" } }, goal: { type: "final" } },
+  });
+  const goal = (_env: Env, seen: readonly (string | null)[]) => seen[0] === '"goal"';
+
+  it("accepts a cycle that strong fairness leaves", () => {
+    const { starved, pending } = checkLiveness(explore(worldOf(chartOf(loop), ["x"], { goal })));
+    expect([starved, pending]).toEqual([null, 2]);
+  });
+
+  it("finds a cycle that starves nobody", () => {
+    const mayFire = (_env: Env, _place: string, timer: string) => !timer.includes("20");
+    expect(checkLiveness(explore(worldOf(chartOf(loop), ["x"], { goal, mayFire }))).starved).toMatchObject({
+      kind: "cycle",
+      size: 2,
+    });
+  });
+});
