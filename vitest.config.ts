@@ -10,11 +10,11 @@ const inProcess = (name: string): TestProjectConfiguration => ({
 });
 
 /** Suites that start processes or a browser: one file at a time, after the others, with generous ceilings. */
-const realProcesses = (name: string, groupOrder: number): TestProjectConfiguration => ({
+const realProcesses = (name: string, groupOrder: number, folders = [name]): TestProjectConfiguration => ({
   extends: true,
   test: {
     name,
-    include: [`test/${name}/**/*.test.ts`],
+    include: folders.map((folder) => `test/${folder}/**/*.test.ts`),
     globalSetup: [`test/support/vitest/require-${name}-tools.ts`],
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -37,7 +37,7 @@ export default defineConfig({
       inProcess("property"),
       inProcess("model"),
       inProcess("interop"),
-      realProcesses("e2e", 1),
+      realProcesses("e2e", 1, ["e2e", "cases"]),
       realProcesses("browser", 2),
     ],
   },

@@ -5,7 +5,7 @@
  * Does not own: the actors. They are held weakly: being inspected keeps nobody alive, and nothing here is serialised.
  *
  * Invariants:
- * 1. At most `rootsMax` root actors are remembered; the oldest is forgotten for a new one.
+ * 1. At most `rootsMax` root actors are remembered; the oldest is forgotten when a new one is made.
  * 2. An actor that has ended is never listed.
  */
 import type { AnyActor, AnyStateMachine, InspectionEvent, Snapshot } from "xstate";
@@ -24,9 +24,15 @@ export function chartOf(actor: AnyActor): AnyStateMachine | null {
   return logic as AnyStateMachine;
 }
 
-/** Undefined while the actor is being made. XState declares it as always there. */
-export const snapshotOf = (actor: AnyActor): Snapshot<unknown> | undefined =>
-  actor.getSnapshot() as Snapshot<unknown> | undefined;
+/** Undefined while the actor is being made: XState's development build throws then, the other one answers undefined. */
+export function snapshotOf(actor: AnyActor): Snapshot<unknown> | undefined {
+  try {
+    return actor.getSnapshot() as Snapshot<unknown> | undefined;
+  } catch {
+    // "Snapshot can't be read while the actor initializes itself".
+    return undefined;
+  }
+}
 
 /** The state value of a chart's snapshot, the context, …: undefined for actors that have none. */
 export const fieldOf = (snapshot: object | undefined, field: "value" | "context" | "children"): unknown =>
@@ -75,7 +81,7 @@ export class RootBook {
     this.#rootsMax = rootsMax;
   }
 
-  /** Root actors forgotten although they may still be alive. */
+  /** Root actors forgotten for newer ones. Some may have ended since. */
   get forgotten(): number {
     return this.#forgotten;
   }
@@ -87,9 +93,12 @@ export class RootBook {
       if (isEnd && actorOf(event.actorRef).sessionId === event.rootId) this.#roots.delete(event.rootId);
       return;
     }
+    // Only a new actor pushes out an old one: two busy ones must not take each other's place at every event.
+    const isFull = this.#roots.size >= this.#rootsMax;
+    if (isFull && event.type !== "@xstate.actor") return;
     const root = rootOf(actorOf(event.actorRef));
-    if (hasEnded(root)) return;
-    if (this.#roots.size >= this.#rootsMax) this.#makeRoom();
+    if (hasEnded(root) || (isFull && root.sessionId !== actorOf(event.actorRef).sessionId)) return;
+    if (isFull) this.#makeRoom();
     this.#roots.set(root.sessionId, new WeakRef(root));
   }
 

@@ -11,6 +11,9 @@ import type { AnyStateMachine, AnyStateNode } from "xstate";
 /** Ids whose charts are told apart. Past it (a program that makes up ids) a chart goes by its id alone. */
 const idsMax = 1_000;
 
+/** What JavaScript names a function that is written right behind its key in a chart. */
+const keyNames: ReadonlySet<string> = new Set(["", "guard", "actions", "entry", "exit", "src"]);
+
 export interface TransitionShown {
   /** Id of the state it starts from. */
   readonly source: string;
@@ -117,7 +120,7 @@ function nameOf(part: unknown): string {
   if (typeof part === "string") return part;
   if ((typeof part === "object" && part !== null) || typeof part === "function") {
     if ("type" in part && typeof part.type === "string") return part.type;
-    if (typeof part === "function" && part.name !== "") return part.name;
+    if (typeof part === "function" && !keyNames.has(part.name)) return part.name;
   }
   return "(inline)";
 }

@@ -47,7 +47,7 @@ export interface ActorShown {
 export interface WelcomeBody {
   readonly kind: "welcome";
   readonly actors: readonly ActorShown[];
-  /** Actors left out: the inspector remembers, and lists, a bounded number. They appear as they do something. */
+  /** At most so many actors are left out: the inspector remembers, and lists, a bounded number. Their live frames come. */
   readonly omitted: number;
 }
 

@@ -113,6 +113,7 @@ const isTopicMethod = (method: string): boolean => /ForumTopic/.test(method);
 export type CallVerdict =
   { readonly kind: "allowed"; readonly call: ApiCall } | { readonly kind: "refused"; readonly reason: string };
 
+const shown = (value: unknown): string => JSON.stringify({ value }).slice(9, -1);
 const refused = (reason: string): CallVerdict => ({ kind: "refused", reason });
 
 /**
@@ -132,13 +133,13 @@ export function confineOwnCall(
       ? { kind: "allowed", call }
       : confineOwnCall({ method, body: { ...body, chat_id: own.chatId } }, own, ownsMessage);
   if (body["chat_id"] !== undefined && !isId(body["chat_id"], own.chatId))
-    return refused(`chat ${String(body["chat_id"])} is not this instance's chat`);
+    return refused(`chat ${shown(body["chat_id"])} is not this instance's chat`);
 
   const given = body["message_thread_id"];
   if (given !== undefined && own.threadId !== null && !isId(given, own.threadId))
-    return refused(`thread ${String(given)} is not this instance's thread`);
+    return refused(`thread ${shown(given)} is not this instance's thread`);
   if (body["message_id"] !== undefined && !takesThread && !ownsMessage)
-    return refused(`message ${String(body["message_id"])} is not this instance's message`);
+    return refused(`message ${shown(body["message_id"])} is not this instance's message`);
   const thread = takesThread && own.threadId !== null ? { message_thread_id: own.threadId } : {};
   return { kind: "allowed", call: { method, body: { ...body, chat_id: own.chatId, ...thread } } };
 }

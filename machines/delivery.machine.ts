@@ -5,6 +5,7 @@
  * Does not own: the journal row (the recipient takes it over with a claim of its own), what a handler does with it.
  *
  * One actor per lane at a time: while this one waits, later updates of the same thread wait behind it, others do not.
+ * What was certainly not taken goes back to the journal, whose head may be another update by then.
  * A handler's failure is an attempt. No live recipient, a broken connection or a stale generation is none.
  *
  * Invariants: delivery/handedOutOnce, delivery/settledOnce, delivery/threadOrder.
@@ -25,6 +26,8 @@ export interface DeliveryInput {
   readonly notBeforeMs: number;
   /** Until an update that nobody takes is set aside. */
   readonly patienceMs: number;
+  /** Times in a row that this lane's head was not taken. */
+  readonly refusals: number;
 }
 
 /** Who is on a seat right now. */
@@ -41,8 +44,10 @@ export type Route =
 export type ForwardAnswer =
   /** The recipient holds it durably, or had settled it before. */
   | { readonly kind: "accepted" }
-  /** Not taken, and nothing is wrong with the update: ask again. */
-  | { readonly kind: "retryable"; readonly reason: string };
+  /** Certainly not taken. */
+  | { readonly kind: "refused"; readonly reason: string }
+  /** Perhaps taken: the answer was lost. Asking again is harmless, the claim tells. */
+  | { readonly kind: "unknown"; readonly reason: string };
 
 export type EndAnswer = { readonly kind: "ended" | "fenced" };
 
@@ -55,14 +60,14 @@ export type DeliveryFact =
   | { readonly type: "delivery.waiting"; readonly seat: SeatKey }
   | { readonly type: "delivery.dropped"; readonly reason: string }
   | { readonly type: "delivery.deadLettered"; readonly reason: string }
+  /** Not taken, and given back: whatever is the lane's head now comes next. */
+  | { readonly type: "delivery.returned"; readonly refusals: number }
   | { readonly type: "delivery.fenced" };
 
 export interface DeliveryContext extends DeliveryInput {
   readonly route: Route;
   /** Why it ends without a handler. */
   readonly reason: string;
-  /** Forwards in a row that were not taken. */
-  readonly refusals: number;
 }
 
 /** Handler failures after which an update is set aside. */
@@ -78,7 +83,7 @@ const seatRoute = (context: DeliveryContext): Extract<Route, { kind: "seat" }> =
 };
 const causeOf = (context: DeliveryContext): string | null => dropReason(context.facts, context.audience);
 
-const { createMachine } = setup({
+const base = setup({
   // Types only: these values are never read.
   types: {
     input: {} as DeliveryInput,
@@ -100,13 +105,16 @@ const { createMachine } = setup({
   },
 });
 
+const { createMachine } = base.extend({
+  actions: { countRefusal: base.assign({ refusals: ({ context }) => context.refusals + 1 }) },
+});
+
 export const deliveryMachine = createMachine({
   id: "delivery",
   context: ({ input }) => ({
     ...input,
     route: { kind: "nobody", reason: "not routed yet" },
     reason: "",
-    refusals: 0,
   }),
   initial: "admitted",
   // Only a delivery that waits for a seat cares; every other state looks for itself.
@@ -152,14 +160,15 @@ export const deliveryMachine = createMachine({
           },
           { target: "forwarding", actions: assign({ route: ({ event }) => event.output }) },
         ],
-        onError: "pausing",
+        // Asked again here, not given back: an update that is perhaps held already must not be passed.
+        onError: { target: "asking", actions: "countRefusal" },
       },
     },
 
     /** Its seat has no live holder. Durable: waiting costs nothing and survives a change of leader. */
     awaitingSeat: {
       entry: emit(({ context }) => ({ type: "delivery.waiting", seat: seatRoute(context).seat })),
-      on: { "seats.changed": "routing" },
+      on: { "seats.changed": "returned" },
       after: {
         patience: { target: "deadLettering", actions: assign({ reason: "nobody took it for 24 hours" }) },
       },
@@ -171,14 +180,18 @@ export const deliveryMachine = createMachine({
         input: ({ context }) => ({ seat: seatRoute(context).seat, recipient: seatRoute(context).recipient }),
         onDone: [
           { guard: ({ event }) => event.output.kind === "accepted", target: "accepted" },
-          { target: "pausing", actions: assign({ refusals: ({ context }) => context.refusals + 1 }) },
+          { guard: ({ event }) => event.output.kind === "unknown", target: "asking", actions: "countRefusal" },
+          { target: "pausing", actions: "countRefusal" },
         ],
-        onError: { target: "pausing", actions: assign({ refusals: ({ context }) => context.refusals + 1 }) },
+        onError: { target: "asking", actions: "countRefusal" },
       },
     },
 
-    /** Not taken. The seat may have changed hands meanwhile, so the way is looked up again. */
-    pausing: { after: { refusalPause: "routing" }, on: { "seats.changed": "routing" } },
+    /** Perhaps its seat has it. The lane stays with this update until that is known: the next one must not pass it. */
+    asking: { after: { refusalPause: "routing" } },
+
+    /** Not taken. Then it is given back: an earlier update of the thread may have come back to the journal meanwhile. */
+    pausing: { after: { refusalPause: "returned" }, on: { "seats.changed": "returned" } },
 
     dropping: {
       initial: "ending",
@@ -223,6 +236,10 @@ export const deliveryMachine = createMachine({
     deadLettered: {
       type: "final",
       entry: emit(({ context }) => ({ type: "delivery.deadLettered", reason: context.reason })),
+    },
+    returned: {
+      type: "final",
+      entry: emit(({ context }) => ({ type: "delivery.returned", refusals: context.refusals })),
     },
     fenced: { type: "final", entry: emit({ type: "delivery.fenced" }) },
   },

@@ -71,8 +71,13 @@ export interface InstanceContext extends InstanceInput {
   /** Epoch of the leader followed, or of our own grant; 0 before any. */
   readonly epoch: Epoch;
   readonly leader: LeaseHolder | null;
+  /** Looks at the seats that ended in a refusal. */
+  readonly refusals: number;
   readonly output: InstanceOutput;
 }
+
+/** Looks at a taken seat before it counts as taken. */
+const refusalLooksMax = 10;
 
 const leaderOf = (context: InstanceContext): LeaseHolder => {
   if (context.leader === null) throw new Error("the instance chart follows nobody");
@@ -106,6 +111,7 @@ const base = setup({
   },
   delays: {
     retryInterval: 250,
+    doubtInterval: 100,
     /** For a companion to finish on request; then we go without. */
     farewellLimit: 1_200,
   },
@@ -138,6 +144,7 @@ export const instanceMachine = chart.createMachine({
     choice: { kind: "refuse", reason: "undecided" },
     epoch: epoch(0),
     leader: null,
+    refusals: 0,
     output: { kind: "stopped" },
   }),
   initial: "starting",
@@ -149,6 +156,7 @@ export const instanceMachine = chart.createMachine({
     "lease.granted": {},
     "lease.renewed": {},
     "lease.lost": {},
+    "lease.releasing": {},
     "lease.released": {},
     "membership.registered": {},
     "membership.lost": {},
@@ -190,6 +198,12 @@ export const instanceMachine = chart.createMachine({
                 seat: ({ context: { choice, seat } }) => (choice.kind === "take" ? choice.seat : seat),
               }),
             },
+            // A killed predecessor takes a moment to leave the process table: one look is not enough.
+            {
+              guard: ({ context }) => context.refusals < refusalLooksMax,
+              target: "doubting",
+              actions: assign({ refusals: ({ context }) => context.refusals + 1 }),
+            },
             {
               target: "#instance.refused",
               actions: assign({
@@ -216,6 +230,7 @@ export const instanceMachine = chart.createMachine({
             onError: { target: "waiting", actions: emit(({ event }) => storeTrouble(event.error)) },
           },
         },
+        doubting: { after: { doubtInterval: "looking" } },
         waiting: { after: { retryInterval: "looking" } },
       },
     },

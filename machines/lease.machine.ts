@@ -47,6 +47,8 @@ export type LeaseFact =
   | { readonly type: "lease.granted"; readonly epoch: Epoch; readonly remainingMs: number }
   | { readonly type: "lease.renewed"; readonly epoch: Epoch; readonly remainingMs: number }
   | { readonly type: "lease.lost"; readonly epoch: Epoch }
+  /** From here on nothing may be done under the grant. */
+  | { readonly type: "lease.releasing" }
   | { readonly type: "lease.released" };
 
 /** Answer of the store to an attempt; `remainingMs` is what is left by this host's own clock, counted from the request. */
@@ -217,8 +219,8 @@ export const leaseMachine = createMachine({
 
     /** Past its end by the store's clock. Clocks jump: a second look, a renewal later, must find the record unchanged. */
     confirming: {
+      // Hints are ignored here: each would begin the wait anew, and hints can come for ever.
       initial: "waiting",
-      on: { "lease.check": { target: "proving", actions: assign({ proofLooks: 0 }) } },
       states: {
         waiting: { after: { agreementInterval: "looking" } },
         looking: {
@@ -332,6 +334,7 @@ export const leaseMachine = createMachine({
     },
 
     releasing: {
+      entry: emit({ type: "lease.releasing" }),
       on: { "lease.release": {} },
       invoke: {
         src: "releaseLease",

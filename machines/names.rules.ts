@@ -42,8 +42,8 @@ export const compareSlots = (a: string, b: string): number => a.length - b.lengt
 /** The slot after this one; null after `ZZ`. */
 function nextSlot(slot: string): string | null {
   const letter = (code: number) => String.fromCharCode(65 + code);
-  const codes = [...slot].map((char) => char.charCodeAt(0) - 65);
-  const value = codes.reduce((sum, code) => sum * 26 + code + 1, 0) + 1;
+  const digit = (index: number) => slot.charCodeAt(index) - 64;
+  const value = (slot.length === 1 ? digit(0) : digit(0) * 26 + digit(1)) + 1;
   if (value > 26 * 27) return null;
   if (value <= 26) return letter(value - 1);
   return letter(Math.floor((value - 27) / 26)) + letter((value - 27) % 26);

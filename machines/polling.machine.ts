@@ -30,6 +30,8 @@ export type FetchAnswer = { readonly jitter: number } & (
   | { readonly kind: "conflict"; readonly reason: string }
   | { readonly kind: "throttled"; readonly retryAfterMs: number; readonly reason: string }
   | { readonly kind: "unauthorized"; readonly reason: string }
+  /** Not asked: the lease has run out unnoticed. */
+  | { readonly kind: "unpermitted"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string }
 );
 
@@ -67,7 +69,7 @@ export type PollingFact =
   | { readonly type: "polling.stopped" };
 
 export type PollingTrouble =
-  "conflict" | "throttled" | "unauthorized" | "failed" | "refusedBatch" | "journalFull" | "store";
+  "conflict" | "throttled" | "unauthorized" | "unpermitted" | "failed" | "refusedBatch" | "journalFull" | "store";
 
 export interface PollingContext extends PollingInput {
   readonly cursor: UpdateId | null;
@@ -177,9 +179,9 @@ export const pollingMachine = createMachine({
                 askedDelayMs: ({ event: { output } }) => (output.kind === "throttled" ? output.retryAfterMs : 0),
               }),
               emit(({ event: { output } }) =>
-                output.kind === "throttled" || output.kind === "unauthorized" || output.kind === "failed"
-                  ? troubled(output.kind, output.reason)
-                  : troubled("failed", output.kind),
+                output.kind === "batch" || output.kind === "conflict"
+                  ? troubled("failed", output.kind)
+                  : troubled(output.kind, output.reason),
               ),
             ],
           },

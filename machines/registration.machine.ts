@@ -11,103 +11,27 @@
  * Invariants: registration/oneSeatOneHolder, registration/staleGenerationNeverActs.
  */
 import { and, assign, emit, setup } from "xstate";
-import type { BoundThread, ChatId, Epoch, Generation, Incarnation, InstanceId, Liveness, SeatKey } from "./ids.ts";
+import type { BoundThread, Liveness } from "./ids.ts";
 import { provisioningMachine } from "./provisioning.machine.ts";
+import type {
+  CommitAnswer,
+  CommitRequest,
+  DeleteAnswer,
+  EndRegistrationAnswer,
+  Follower,
+  IntendCleanupAnswer,
+  ProofRequest,
+  RegistrationEvent,
+  RegistrationFact,
+  RegistrationInput,
+  SeatReply,
+  SeatRequest,
+  SeatWrite,
+  Sitter,
+} from "./registration.contract.ts";
 import { companion, slot } from "./slots.ts";
-import type { CompanionFailed } from "./slots.ts";
 
-export interface RegistrationInput {
-  readonly seat: SeatKey;
-  readonly epoch: Epoch;
-  readonly chatId: ChatId;
-  readonly timings: SeatTimings;
-}
-
-export interface SeatTimings {
-  /** Silence after which a seat is suspect. Default 5000. */
-  readonly silenceMs: number;
-  /** Between two looks at a process whose connection closed. Default 15. */
-  readonly proofMs: number;
-  /** Between looks at a suspect. Default 1000. */
-  readonly suspectMs: number;
-  readonly proofLooksMax: number;
-}
-export const defaultSeatTimings: SeatTimings = { silenceMs: 5_000, proofMs: 15, suspectMs: 1_000, proofLooksMax: 40 };
-
-/** A follower as it presented itself. */
-export interface Follower {
-  readonly instanceId: InstanceId;
-  readonly generation: Generation;
-  /** What its death can be proven by; null when it sent nothing that proves. */
-  readonly incarnation: Incarnation | null;
-  readonly endpoint: string;
-  readonly threadName: string | null;
-  readonly capabilities: readonly string[];
-}
-
-/** The one who sits. */
-export interface Sitter extends Follower {
-  readonly thread: BoundThread;
-}
-
-type Asked<Type extends string> = { readonly type: Type; readonly requestId: string; readonly generation: Generation };
-
-export type SeatRequest =
-  | { readonly type: "follower.register"; readonly requestId: string; readonly follower: Follower }
-  | Asked<"follower.disconnect">;
-
-export type RegistrationEvent =
-  | SeatRequest
-  | Asked<"follower.heartbeat">
-  /** Authenticated traffic of this generation: as good as a heartbeat, and answered elsewhere. */
-  | { readonly type: "follower.heard"; readonly generation: Generation }
-  /** A connection of this generation closed, or could not be made: a hint. */
-  | { readonly type: "link.closed"; readonly generation: Generation }
-  | CompanionFailed;
-
-/** What a request comes to; the endpoint turns it into the exact words of the wire. */
-export type SeatReply =
-  | { readonly kind: "registered"; readonly thread: BoundThread }
-  | { readonly kind: "alive" }
-  | { readonly kind: "left" }
-  | { readonly kind: "unknown" }
-  | { readonly kind: "stale" }
-  | { readonly kind: "lostOwnership" }
-  | { readonly kind: "refused"; readonly reason: string }
-  | { readonly kind: "failed"; readonly reason: string };
-
-export type RegistrationFact =
-  | { readonly type: "seat.answered"; readonly requestId: string; readonly reply: SeatReply }
-  | { readonly type: "seat.live"; readonly sitter: Sitter }
-  | { readonly type: "seat.gone"; readonly instanceId: InstanceId; readonly why: "silent" | "closed" | "died" | "left" }
-  | { readonly type: "seat.unprovable"; readonly instanceId: InstanceId };
-
-export interface CommitRequest {
-  readonly epoch: Epoch;
-  readonly seat: SeatKey;
-  readonly sitter: Sitter;
-}
-export interface ProofRequest {
-  readonly seat: SeatKey;
-  readonly sitter: Sitter;
-}
-export interface CommitAnswer {
-  readonly kind: "committed" | "fenced";
-}
-export interface EndRegistrationAnswer {
-  readonly kind: "ended" | "superseded" | "fenced";
-}
-export interface IntendCleanupAnswer {
-  readonly kind: "intended" | "fenced";
-}
-export interface DeleteAnswer {
-  readonly kind: "removed" | "superseded" | "fenced";
-}
-export interface SeatWrite {
-  readonly epoch: Epoch;
-  readonly seat: SeatKey;
-  readonly sitter: Sitter;
-}
+export * from "./registration.contract.ts";
 
 export interface RegistrationContext extends RegistrationInput {
   /** Whoever was committed last and has neither left nor been proven dead. */
@@ -152,9 +76,7 @@ const base = setup({
   actors: {
     provisioning: provisioningMachine,
     /** Keeps a connection to the follower's endpoint; reports `link.closed`. */
-    watchFollower: companion<{ readonly type: "never" }, { readonly seat: SeatKey; readonly sitter: Sitter }>(
-      "watchFollower",
-    ),
+    watchFollower: companion<{ readonly type: "never" }, ProofRequest>("watchFollower"),
     commitRegistration: slot<CommitAnswer, CommitRequest>("commitRegistration"),
     proveDeath: slot<Liveness, ProofRequest>("proveDeath"),
     endRegistration: slot<EndRegistrationAnswer, SeatWrite>("endRegistration"),

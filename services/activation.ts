@@ -15,12 +15,13 @@ import type { Inbox } from "./inbox.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import { provideDispatcher } from "./dispatcher.ts";
 import { provideEndpoint } from "./leader-endpoint.ts";
-import type { SecretCheck } from "./leader-endpoint.ts";
+import { LeaderHandler } from "./leader-handler.ts";
+import type { SecretCheck } from "./leader-handler.ts";
 import { createPollingNotes, healthOf, providePolling } from "./polling.ts";
 import { provideProvisioning } from "./provisioning.ts";
 import { createSignal } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
-import { createSeats } from "./seats.ts";
+import { Seats } from "./seats.ts";
 import { hostChart } from "./stage.ts";
 
 async function identify(runtime: Runtime): Promise<IdentifyAnswer> {
@@ -69,10 +70,11 @@ export function provideActivation(
   const { stage, transport } = runtime.ports;
   const links = createFollowerLinks(transport);
   const seatsChanged = createSignal();
-  const seats = createSeats(runtime, epoch, links, () => {
+  const seats = new Seats(runtime, { epoch, links }, () => {
     seatsChanged.fire();
   });
   const side = { seats, links, inbox };
+  const handler = new LeaderHandler(runtime, seats, isSecret);
   const note = createPollingNotes(runtime, epoch);
 
   const onPollingFact = (fact: PollingFact): void => {
@@ -91,7 +93,7 @@ export function provideActivation(
       }),
       provisioning: provideProvisioning(runtime),
       seatOwn: fromPromise<SeatOwnAnswer, SeatOwnInput>(({ input }) => seatOwn(runtime, input)),
-      endpoint: provideEndpoint(runtime, seats, isSecret),
+      endpoint: provideEndpoint(runtime, (request, from) => handler.handle(request, from)),
       dispatcher: provideDispatcher(runtime, side, seatsChanged),
       poller: hostChart(stage, {
         id: `${runtime.settings.me}/poller`,

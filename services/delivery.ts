@@ -13,6 +13,8 @@ import { seatOfThread } from "../machines/threads.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import { deliveryIdPrefix, timeoutMs } from "../machines/wire/constants.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
+import type { Ack } from "../machines/wire/envelopes.ts";
+import { wireText } from "../machines/wire/texts.ts";
 import type { FollowerLinks } from "./follower-links.ts";
 import type { Inbox } from "./inbox.ts";
 import type { JournalEntry } from "./ports.ts";
@@ -56,10 +58,10 @@ async function findOwner(runtime: Runtime, { seats }: LeaderSide, facts: UpdateF
 
 async function takeOurselves(runtime: Runtime, { inbox }: LeaderSide, entry: JournalEntry): Promise<ForwardAnswer> {
   const { place } = runtime.board;
-  if (place === null) return { kind: "retryable", reason: "we have no seat at the moment" };
+  if (place === null) return { kind: "refused", reason: "we have no seat at the moment" };
   const taken = await inbox.take(entry.updateId, place);
-  return taken === "stale" || taken === "heldElsewhere"
-    ? { kind: "retryable", reason: `the claim is ${taken}` }
+  return taken === "stale" || taken === "heldElsewhere" || taken === "outOfOrder"
+    ? { kind: "refused", reason: `the claim is ${taken}` }
     : { kind: "accepted" };
 }
 
@@ -70,7 +72,7 @@ async function forward(
 ): Promise<ForwardAnswer> {
   const { ids, stage } = runtime.ports;
   const link = await links.linkTo(seat, recipient.generation);
-  if (link === null) return { kind: "retryable", reason: "there is no connection to the follower" };
+  if (link === null) return { kind: "refused", reason: "there is no connection to the follower" };
   if (facts.routed === null) throw new Error("an update that nobody routes was to be forwarded");
   const digest = ids.sha256Hex(deliveryIdText(forwardKindOf(facts.routed), seat, entry.updateId));
   const deliveryId = deliveryIdPrefix + digest;
@@ -89,13 +91,17 @@ async function forward(
     }),
     timeoutMs.forward,
   );
-  if (outcome.kind !== "answered") return { kind: "retryable", reason: outcome.reason };
+  if (outcome.kind === "notSent") return { kind: "refused", reason: outcome.reason };
+  if (outcome.kind === "lost") return { kind: "unknown", reason: outcome.reason };
   const fault = faultOfReceipt(outcome.ack, { deliveryId, updateId: entry.updateId });
-  if (fault !== null) return { kind: "retryable", reason: fault };
+  // Refusals by the wire's own rules are certain; a handler that failed may have failed after its claim.
+  if (fault !== null) return { kind: isCertain(outcome.ack) ? "refused" : "unknown", reason: fault };
   // Only a positive answer is a sign of life (protocol O-3), and only of this registration (O-4).
   seats.heard(recipient.instanceId, recipient.generation);
   return { kind: "accepted" };
 }
+
+const isCertain = (ack: Ack): boolean => !ack.ok && ack.message !== wireText.handlerFailed;
 
 interface Forward {
   readonly entry: JournalEntry;
@@ -115,12 +121,12 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, entry: Journ
       ),
       forwardUpdate: fromPromise<ForwardAnswer, { readonly seat: SeatKey; readonly recipient: Recipient }>(
         async ({ input: { seat, recipient } }) => {
-          if (recipient.kind === "absent") return { kind: "retryable", reason: "nobody sits there" };
+          if (recipient.kind === "absent") return { kind: "refused", reason: "nobody sits there" };
           const answer =
             recipient.kind === "self"
               ? await takeOurselves(runtime, side, entry)
               : await forward(runtime, side, { entry, facts, seat, recipient });
-          if (answer.kind === "retryable")
+          if (answer.kind !== "accepted")
             stage.log.event("info", "forward-not-taken", { seq: entry.seq, seat, reason: answer.reason });
           return answer;
         },

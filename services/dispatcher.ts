@@ -11,7 +11,7 @@ import type { Actor } from "xstate";
 import type { DispatcherCommand } from "../machines/activation.machine.ts";
 import type { Epoch, Lane } from "../machines/ids.ts";
 import { patienceMaxMs } from "../machines/delivery.machine.ts";
-import type { deliveryMachine, DeliveryFact } from "../machines/delivery.machine.ts";
+import type { deliveryMachine, DeliveryFact, DeliveryInput } from "../machines/delivery.machine.ts";
 import { readUpdate } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import { provideDelivery } from "./delivery.ts";
@@ -25,12 +25,10 @@ const handMax = 1_024;
 /** A look at the journal without a reason, in milliseconds: entries come back to it without notice. */
 const lookEveryMs = 500;
 
-type DeliveryActor = Actor<typeof deliveryMachine>;
-
 /** The dispatcher as a companion of the activation chart. `seatsChanged` fires when a seat got or lost its holder. */
 export function provideDispatcher(runtime: Runtime, side: LeaderSide, seatsChanged: Signal) {
   return fromCallback<DispatcherCommand, { readonly epoch: Epoch }>(({ input: { epoch }, receive }) => {
-    const dispatcher = createDispatcher(runtime, side, epoch);
+    const dispatcher = new Dispatcher(runtime, side, epoch);
     receive(() => {
       dispatcher.look();
     });
@@ -45,100 +43,114 @@ export function provideDispatcher(runtime: Runtime, side: LeaderSide, seatsChang
   });
 }
 
-function createDispatcher(runtime: Runtime, side: LeaderSide, epoch: Epoch) {
-  const { store, stage } = runtime.ports;
-  const inHand = new Map<Lane, DeliveryActor>();
-  let isStopped = false;
-  let isLooking = false;
-  let isLookDue = false;
-  let timer: unknown = null;
+class Dispatcher {
+  private readonly runtime: Runtime;
+  private readonly side: LeaderSide;
+  private readonly epoch: Epoch;
+  private readonly inHand = new Map<Lane, Actor<typeof deliveryMachine>>();
+  /** Lanes whose head was not taken lately, and how often in a row: their pauses grow. */
+  private readonly refusals = new Map<Lane, number>();
+  private isStopped = false;
+  private isLooking = false;
+  private isLookDue = false;
+  private timer: unknown = null;
 
-  const inputFor = (entry: JournalEntry, facts: UpdateFacts) => {
-    const nowMs = stage.clock.nowMs();
-    return {
-      epoch,
-      facts,
-      audience: runtime.settings.audience,
-      attempts: entry.attempts,
-      notBeforeMs: Math.max(0, entry.nextAttemptAtMs - nowMs),
-      patienceMs: Math.max(0, patienceMaxMs - (nowMs - entry.admittedAtMs)),
-    };
-  };
-
-  const start = (entry: JournalEntry): void => {
-    if (isStopped || inHand.has(entry.lane)) return;
-    const facts = readUpdate(JSON.parse(entry.body));
-    if (facts === null) throw new Error(`journal entry ${String(entry.seq)} has no update id`);
-    const actor = createOnStage(stage, provideDelivery(runtime, side, entry, facts), {
-      id: `${runtime.settings.me}/delivery/${String(entry.seq)}`,
-      input: inputFor(entry, facts),
-    });
-    inHand.set(entry.lane, actor);
-    const release = (): void => {
-      if (inHand.get(entry.lane) !== actor) return;
-      inHand.delete(entry.lane);
-      look();
-    };
-    actor.on("*", (fact: DeliveryFact) => {
-      stage.log.event("debug", fact.type, { seq: entry.seq, ...fact });
-      // Another leader has the journal: nothing here may be started any more.
-      if (fact.type === "delivery.fenced") isStopped = true;
-    });
-    actor.subscribe({
-      complete: release,
-      error: (error: unknown) => {
-        stage.log.event("error", "delivery-broke", { seq: entry.seq, reason: String(error) });
-        release();
-      },
-    });
-    actor.start();
-  };
-
-  const lookOnce = async (): Promise<void> => {
-    const limit = handMax - inHand.size;
-    if (limit <= 0) return;
-    const heads = await store.journal.heads({ except: [...inHand.keys()], limit });
-    for (const entry of heads) start(entry);
-  };
+  constructor(runtime: Runtime, side: LeaderSide, epoch: Epoch) {
+    this.runtime = runtime;
+    this.side = side;
+    this.epoch = epoch;
+  }
 
   /** Looks now, or once more after the look under way. */
-  function look(): void {
-    if (isStopped) return;
-    isLookDue = true;
-    if (isLooking) return;
-    isLooking = true;
-    void drain();
+  look(): void {
+    if (this.isStopped) return;
+    this.isLookDue = true;
+    if (!this.isLooking) void this.drain();
   }
 
-  async function drain(): Promise<void> {
-    while (isLookDue && !isStopped) {
-      isLookDue = false;
+  seatsChanged(): void {
+    for (const delivery of [...this.inHand.values()]) delivery.send({ type: "seats.changed" });
+    this.look();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.runtime.ports.stage.clock.clearTimeout(this.timer);
+    for (const delivery of this.inHand.values()) delivery.stop();
+    this.inHand.clear();
+  }
+
+  private async drain(): Promise<void> {
+    const { clock, log } = this.runtime.ports.stage;
+    this.isLooking = true;
+    while (this.isLookDue && !this.isStopped) {
+      this.isLookDue = false;
       try {
-        await lookOnce();
+        await this.lookOnce();
       } catch (error) {
-        stage.log.event("error", "journal-read", { reason: String(error) });
+        log.event("error", "journal-read", { reason: String(error) });
       }
     }
-    isLooking = false;
-    schedule();
+    this.isLooking = false;
+    clock.clearTimeout(this.timer);
+    if (!this.isStopped)
+      this.timer = clock.setTimeout(() => {
+        this.look();
+      }, lookEveryMs);
   }
 
-  function schedule(): void {
-    if (timer !== null) stage.clock.clearTimeout(timer);
-    timer = isStopped ? null : stage.clock.setTimeout(look, lookEveryMs);
+  private async lookOnce(): Promise<void> {
+    const limit = handMax - this.inHand.size;
+    if (limit <= 0) return;
+    const heads = await this.runtime.ports.store.journal.heads({ except: [...this.inHand.keys()], limit });
+    for (const entry of heads) this.begin(entry);
   }
 
-  return {
-    look,
-    seatsChanged() {
-      for (const actor of [...inHand.values()]) actor.send({ type: "seats.changed" });
-      look();
-    },
-    stop() {
-      isStopped = true;
-      if (timer !== null) stage.clock.clearTimeout(timer);
-      for (const actor of inHand.values()) actor.stop();
-      inHand.clear();
-    },
-  };
+  private begin(entry: JournalEntry): void {
+    if (this.isStopped || this.inHand.has(entry.lane)) return;
+    const { runtime, side } = this;
+    const { stage } = runtime.ports;
+    const facts = readUpdate(JSON.parse(entry.body));
+    if (facts === null) throw new Error(`journal entry ${String(entry.seq)} has no update id`);
+    const delivery = createOnStage(stage, provideDelivery(runtime, side, entry, facts), {
+      id: `${runtime.settings.me}/delivery/${String(entry.seq)}`,
+      input: this.inputFor(entry, facts),
+    });
+    this.inHand.set(entry.lane, delivery);
+    delivery.on("*", (fact: DeliveryFact) => {
+      stage.log.event("debug", fact.type, { seq: entry.seq, ...fact });
+      // Another leader has the journal: nothing here may be started any more.
+      if (fact.type === "delivery.fenced") this.isStopped = true;
+      if (fact.type === "delivery.returned" && fact.refusals > 0) this.refusals.set(entry.lane, fact.refusals);
+      else if (fact.type !== "delivery.waiting") this.refusals.delete(entry.lane);
+    });
+    delivery.subscribe({
+      complete: () => {
+        this.release(entry.lane);
+      },
+      error: (error: unknown) => {
+        stage.log.event("error", "delivery-broke", { seq: entry.seq, reason: String(error) });
+        this.release(entry.lane);
+      },
+    });
+    delivery.start();
+  }
+
+  private release(lane: Lane): void {
+    this.inHand.delete(lane);
+    this.look();
+  }
+
+  private inputFor(entry: JournalEntry, facts: UpdateFacts): DeliveryInput {
+    const nowMs = this.runtime.ports.stage.clock.nowMs();
+    return {
+      epoch: this.epoch,
+      facts,
+      audience: this.runtime.settings.audience,
+      attempts: entry.attempts,
+      notBeforeMs: Math.max(0, entry.nextAttemptAtMs - nowMs),
+      refusals: this.refusals.get(entry.lane) ?? 0,
+      patienceMs: Math.max(0, patienceMaxMs - (nowMs - entry.admittedAtMs)),
+    };
+  }
 }

@@ -6,7 +6,8 @@
  * Does not own: which entries come here (the leader routes), what handlers do. Handlers are not awaited before the next
  * update is handed out: one that waits for a later update would wait for ever.
  *
- * Invariants: an entry is handed out once per claim; entries are handed out in the order in which they were claimed.
+ * Invariants: an entry is handed out once per acquisition, also when the answer to its claim was lost and it is claimed
+ * again; entries are handed out in the order in which they were claimed.
  */
 import { attemptDelayMs } from "../machines/delivery.machine.ts";
 import { readUpdate } from "../machines/updates.rules.ts";
@@ -28,79 +29,156 @@ export interface HandedUpdate {
   readonly fail: (reason: string) => Promise<boolean>;
 }
 
-export interface Inbox {
-  /** Claims the earliest open entry with this id for our place and, when it is new, hands it out. */
-  take(updateId: UpdateId, place: OwnPlace): Promise<ClaimOutcome["kind"]>;
-}
-
 interface Taken {
   readonly entry: JournalEntry;
   readonly acquisition: AcquisitionId;
 }
 
-export function createInbox(runtime: Runtime, handOut: (update: HandedUpdate) => void): Inbox {
-  const { store, ids, stage } = runtime.ports;
-  const { settings } = runtime;
+/** Between two requests to a store that does not answer, in milliseconds. */
+const storeRetryMs = 250;
+
+export class Inbox {
+  private readonly runtime: Runtime;
+  private readonly handOut: (update: HandedUpdate) => void;
+  /** What is claimed by us and not yet settled, by the acquisition under which it was taken. */
+  private readonly inHand = new Map<JournalSeq, AcquisitionId>();
+  private readonly taking = new Map<UpdateId, Promise<ClaimOutcome["kind"]>>();
+  private isClosed = false;
   /** Entries claimed and not yet handed out follow each other through this chain. */
-  let last: Promise<void> = Promise.resolve();
+  private last: Promise<void> = Promise.resolve();
 
-  const settle = async (seq: JournalSeq, acquisition: AcquisitionId): Promise<boolean> => {
-    const outcome = await store.work.settle({ seq, acquisition, nowMs: stage.clock.nowMs() });
+  constructor(runtime: Runtime, handOut: (update: HandedUpdate) => void) {
+    this.runtime = runtime;
+    this.handOut = handOut;
+  }
+
+  /** Claims the earliest open entry with this id for our place and, unless it is in our hand already, hands it out. */
+  take(updateId: UpdateId, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
+    // One claim for an update at a time: of two, the later's answer could overtake the earlier's.
+    const begun = this.taking.get(updateId);
+    if (begun !== undefined) return begun;
+    const taking = this.takeOnce(updateId, place).finally(() => {
+      this.taking.delete(updateId);
+    });
+    this.taking.set(updateId, taking);
+    return taking;
+  }
+
+  /** The instance ends: requests that the store has not answered are given up. */
+  close(): void {
+    this.isClosed = true;
+  }
+
+  private async takeOnce(updateId: UpdateId, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
+    const acquisition = this.runtime.ports.ids.acquisition();
+    const outcome = await this.claimSurely(updateId, place, acquisition);
+    if (outcome.kind === "claimed") this.receive({ entry: outcome.entry, acquisition }, place);
+    // An earlier claim of ours went through and its answer did not reach us: only now do we know.
+    else if (outcome.kind === "repeated" && this.inHand.get(outcome.entry.seq) !== outcome.acquisition)
+      this.receive({ entry: outcome.entry, acquisition: outcome.acquisition }, place);
+    return outcome.kind;
+  }
+
+  /**
+   * Asks until the store has answered: a claim whose answer was lost may stand, and then only we can hand the entry out,
+   * even if our registration is another one by now.
+   */
+  private async claimSurely(updateId: UpdateId, place: OwnPlace, acquisition: AcquisitionId): Promise<ClaimOutcome> {
+    const { store, stage } = this.runtime.ports;
+    const { seat, generation } = place;
+    const claimant = { seat, instanceId: this.runtime.settings.me, generation, acquisition };
+    for (;;) {
+      try {
+        return await store.work.claim({ updateId, claimant });
+      } catch (error) {
+        stage.log.event("error", "update-not-claimed", { updateId, reason: String(error) });
+        if (this.isClosed) throw error;
+        await this.pause();
+      }
+    }
+  }
+
+  private pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.runtime.ports.stage.clock.setTimeout(resolve, storeRetryMs);
+    });
+  }
+
+  private receive(taken: Taken, place: OwnPlace): void {
+    this.inHand.set(taken.entry.seq, taken.acquisition);
+    this.rememberMessage(taken.entry, place);
+    if (this.runtime.settings.ack === "explicit") {
+      this.last = this.last.then(() => {
+        this.giveOpen(taken);
+      });
+      return;
+    }
+    // Settled before it is handed out: at most once from here. The commits of a burst are asked for together.
+    const settled = this.settleSurely(taken);
+    this.last = this.last.then(async () => {
+      if (await settled) this.giveSettled(taken);
+      else this.runtime.ports.stage.log.event("warn", "update-superseded", { seq: taken.entry.seq });
+    });
+  }
+
+  private giveOpen(taken: Taken): void {
+    this.handOut({
+      ...this.shown(taken),
+      ack: () => this.settle(taken),
+      fail: (reason) => this.fail(taken, reason),
+    });
+  }
+
+  private giveSettled(taken: Taken): void {
+    this.handOut({ ...this.shown(taken), ack: () => Promise.resolve(true), fail: () => Promise.resolve(false) });
+  }
+
+  private shown({ entry }: Taken) {
+    return { id: String(entry.seq), update: JSON.parse(entry.body) as unknown, redelivered: entry.redelivered };
+  }
+
+  private async settle({ entry, acquisition }: Taken): Promise<boolean> {
+    const { store, stage } = this.runtime.ports;
+    const outcome = await store.work.settle({ seq: entry.seq, acquisition, nowMs: stage.clock.nowMs() });
+    this.letGo(entry.seq, acquisition);
     return outcome.kind === "settled";
-  };
+  }
 
-  const fail = async ({ entry, acquisition }: Taken, reason: string): Promise<boolean> => {
+  /** Asks until the store has answered: an entry that is neither settled nor handed out would be stuck in our hand. */
+  private async settleSurely(taken: Taken): Promise<boolean> {
+    const { log } = this.runtime.ports.stage;
+    for (;;) {
+      try {
+        return await this.settle(taken);
+      } catch (error) {
+        log.event("error", "update-not-settled", { seq: taken.entry.seq, reason: String(error) });
+        if (this.isClosed) return false;
+        await this.pause();
+      }
+    }
+  }
+
+  private async fail({ entry, acquisition }: Taken, reason: string): Promise<boolean> {
+    const { store, stage } = this.runtime.ports;
     const nextAttemptAtMs = stage.clock.nowMs() + attemptDelayMs(entry.attempts + 1);
     const outcome = await store.work.fail({ seq: entry.seq, acquisition, reason, nextAttemptAtMs });
+    this.letGo(entry.seq, acquisition);
     return outcome.kind === "returned";
-  };
+  }
 
-  const give = (taken: Taken): void => {
-    const { entry, acquisition } = taken;
-    const isSettled = settings.ack === "auto";
-    handOut({
-      id: String(entry.seq),
-      update: JSON.parse(entry.body) as unknown,
-      redelivered: entry.redelivered,
-      ack: () => (isSettled ? Promise.resolve(true) : settle(entry.seq, acquisition)),
-      fail: (reason) => (isSettled ? Promise.resolve(false) : fail(taken, reason)),
-    });
-  };
-
-  /** Settled before it is handed out: at most once from here. What cannot be settled is not ours to run. */
-  const dispatch = async (taken: Taken, settled: Promise<boolean>): Promise<void> => {
-    try {
-      if (await settled) give(taken);
-      else stage.log.event("warn", "update-superseded", { seq: taken.entry.seq });
-    } catch (error) {
-      stage.log.event("error", "update-not-settled", { seq: taken.entry.seq, reason: String(error) });
-    }
-  };
+  private letGo(seq: JournalSeq, acquisition: AcquisitionId): void {
+    if (this.inHand.get(seq) === acquisition) this.inHand.delete(seq);
+  }
 
   /** Later reactions and edits of this message name no thread; they find their way by this record. */
-  const rememberMessage = (entry: JournalEntry, place: OwnPlace): void => {
+  private rememberMessage(entry: JournalEntry, place: OwnPlace): void {
     const facts = readUpdate(JSON.parse(entry.body));
-    if (facts?.chat === null || facts?.message === null || facts?.kind !== "message") return;
+    if (facts === null || facts.chat === null || facts.message === null || facts.kind !== "message") return;
+    const { store, stage } = this.runtime.ports;
     store.ownership
       .record([{ chatId: facts.chat, messageId: facts.message, seat: place.seat }])
       .catch((error: unknown) => {
         stage.log.event("warn", "ownership-not-recorded", { reason: String(error) });
       });
-  };
-
-  return {
-    async take(updateId, place) {
-      const acquisition = ids.acquisition();
-      const outcome = await store.work.claim({
-        updateId,
-        claimant: { seat: place.seat, instanceId: settings.me, generation: place.generation, acquisition },
-      });
-      if (outcome.kind !== "claimed") return outcome.kind;
-      const taken = { entry: outcome.entry, acquisition };
-      const settled = settings.ack === "auto" ? settle(taken.entry.seq, acquisition) : Promise.resolve(true);
-      rememberMessage(outcome.entry, place);
-      last = last.then(() => dispatch(taken, settled));
-      return "claimed";
-    },
-  };
+  }
 }

@@ -20,9 +20,9 @@ import { provideActivation } from "./activation.ts";
 import { callAsInstance } from "./calls.ts";
 import type { ApiCall } from "../machines/calls.rules.ts";
 import { deleteBoundThread } from "./cleanup.ts";
-import { createInbox } from "./inbox.ts";
+import { Inbox } from "./inbox.ts";
 import type { HandedUpdate } from "./inbox.ts";
-import type { SecretCheck } from "./leader-endpoint.ts";
+import type { SecretCheck } from "./leader-handler.ts";
 import { createLeaseGate, provideLease } from "./lease.ts";
 import { provideMembership } from "./membership.ts";
 import type { CallOutcome } from "./ports.ts";
@@ -95,7 +95,7 @@ export function composeInstance(
     board: { place: null, leader: null },
     onWayChanged: createSignal(),
   };
-  const inbox = createInbox(runtime, host.handOut);
+  const inbox = new Inbox(runtime, host.handOut);
   const receiver = createReceiver(runtime, inbox, host.isSecret);
   const path = (name: string): string => `${settings.me}/${name}`;
   const ignore = (): void => undefined;
@@ -149,6 +149,9 @@ export function composeInstance(
     actor: createOnStage(stage, machine, { id: settings.me, input: { me: settings.me, name: settings.name } }),
     runtime,
     call: (call) => callAsInstance(runtime, call),
-    dispose: () => receiver.close(),
+    dispose: () => {
+      inbox.close();
+      return receiver.close();
+    },
   };
 }

@@ -76,7 +76,8 @@ export function createLeaseGate(clock: Clock): LeaseGate & { readonly onFact: (f
     onFact(fact) {
       if (fact.type === "lease.granted" || fact.type === "lease.renewed")
         grant = { epoch: fact.epoch, endsAtMs: clock.elapsedMs() + fact.remainingMs };
-      else if (fact.type === "lease.lost" || fact.type === "lease.released") grant = null;
+      else if (fact.type === "lease.lost" || fact.type === "lease.releasing" || fact.type === "lease.released")
+        grant = null;
     },
   };
 }

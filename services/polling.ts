@@ -46,6 +46,11 @@ function asAdmitted(id: UpdateId, update: unknown): AdmittedUpdate {
   return { updateId: id, lane: facts === null ? lane("none") : laneOf(facts), body: JSON.stringify(update) };
 }
 
+interface Fetch {
+  readonly input: FetchRequest;
+  readonly signal: AbortSignal;
+}
+
 export function providePolling(runtime: Runtime) {
   const { store, stage, telegram, ids } = runtime.ports;
   return pollingMachine.provide({
@@ -55,21 +60,21 @@ export function providePolling(runtime: Runtime) {
         return undefined;
       }),
       readCursor: fromPromise(() => store.journal.cursor()),
-      fetchUpdates: fromPromise(
-        async ({ input, signal }: { readonly input: FetchRequest; readonly signal: AbortSignal }) => {
-          const outcome = await telegram.call(
-            "getUpdates",
-            {
-              ...(input.cursor === null ? {} : { offset: input.cursor }),
-              limit: batchMax,
-              timeout: input.pollSeconds,
-              allowed_updates: allowedUpdates,
-            },
-            { timeoutMs: input.pollSeconds * 1_000 + pollMarginMs, signal },
-          );
-          return readAnswer(outcome, ids.chance());
-        },
-      ),
+      fetchUpdates: fromPromise(async ({ input, signal }: Fetch): Promise<FetchAnswer> => {
+        if (runtime.gate.permit() === null)
+          return { kind: "unpermitted", jitter: ids.chance(), reason: "the lease has run out" };
+        const outcome = await telegram.call(
+          "getUpdates",
+          {
+            ...(input.cursor === null ? {} : { offset: input.cursor }),
+            limit: batchMax,
+            timeout: input.pollSeconds,
+            allowed_updates: allowedUpdates,
+          },
+          { timeoutMs: input.pollSeconds * 1_000 + pollMarginMs, signal },
+        );
+        return readAnswer(outcome, ids.chance());
+      }),
       admitUpdates: fromPromise<AdmitAnswer, AdmitRequest>(({ input }) =>
         store.journal.admit({
           epoch: input.epoch,
@@ -87,6 +92,7 @@ export const healthOf = {
   ok: "ok",
   conflict: "conflict: another poller",
   unauthorized: "token rejected",
+  unpermitted: "lease lost",
   throttled: "throttled by Telegram",
   failed: "Telegram not reachable",
   refusedBatch: "batch refused",

@@ -155,7 +155,10 @@ export interface RegistrationStore {
     readonly epoch: Epoch;
     readonly registration: SeatRegistration;
   }): Promise<{ readonly kind: "committed" } | Fenced>;
-  /** Ends a registration if its generation is still current. The thread stays bound. `atMs` is shown in status. */
+  /**
+   * Ends a registration if its generation is still current; what its holder had in hand goes back to pending, marked
+   * redelivered. The thread stays bound. `atMs` is shown in status.
+   */
   end(request: {
     readonly epoch: Epoch;
     readonly seat: SeatKey;
@@ -268,8 +271,13 @@ export interface Claimant {
 
 export type ClaimOutcome =
   | { readonly kind: "claimed"; readonly entry: JournalEntry }
-  /** This instance holds it already: the first claim's answer was lost. Not to be run again. */
-  | { readonly kind: "repeated" }
+  /**
+   * This instance holds it already, by the acquisition of an earlier claim whose answer may have been lost. So it is
+   * told whatever its generation: what it holds stays its own when it registers again.
+   */
+  | { readonly kind: "repeated"; readonly entry: JournalEntry; readonly acquisition: AcquisitionId }
+  /** An earlier update of its lane is not in anybody's hand: that one goes first. */
+  | { readonly kind: "outOfOrder" }
   /** Settled before: a late duplicate. Not to be run again. */
   | { readonly kind: "settled" }
   | { readonly kind: "heldElsewhere" }

@@ -51,7 +51,7 @@ export function createReceiver(
     if (place === null) return refuse(requestId, wireText.noActiveContext);
     const outcome = await inbox.take(delivery.sourceUpdateId, place);
     if (outcome === "stale") return refuse(requestId, wireText.staleGeneration);
-    if (outcome === "heldElsewhere") return refuse(requestId, wireText.dispatchFailed);
+    if (outcome === "heldElsewhere" || outcome === "outOfOrder") return refuse(requestId, wireText.dispatchFailed);
     const receipt = { deliveryId: delivery.deliveryId, sourceUpdateId: delivery.sourceUpdateId };
     return { kind: "bus.ack", requestId, ok: true, result: receipt };
   };

@@ -7,11 +7,12 @@
  * Lives as long as one leadership: it starts empty, and nothing is ever loaded into it.
  */
 import type { Actor } from "xstate";
-import { registrationMachine, routableSitter } from "../machines/registration.machine.ts";
+import { routableSitter } from "../machines/registration.machine.ts";
 import type {
   Follower,
   RegistrationEvent,
   RegistrationFact,
+  registrationMachine,
   SeatReply,
   Sitter,
 } from "../machines/registration.machine.ts";
@@ -23,144 +24,161 @@ import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
 
-type SeatActor = Actor<typeof registrationMachine>;
-
 /** Seats of one leadership. Beyond it registrations are refused: a peer must not be able to fill the memory. */
 export const seatsMax = 5_000;
 
-export interface Seats {
-  register(requestId: string, seat: SeatKey, follower: Follower): Promise<SeatReply>;
-  /** `unknown` when no seat knows this instance. */
-  ask(
-    type: "follower.heartbeat" | "follower.disconnect",
-    from: { readonly requestId: string; readonly instanceId: InstanceId; readonly generation: Generation },
-  ): Promise<SeatReply>;
-  /** The routable holder with this instance id; null when it is not routable. */
-  sitterByInstance(instance: InstanceId): { readonly seat: SeatKey; readonly sitter: Sitter } | null;
-  /** The routable holder of the seat. */
-  sitterOf(seat: SeatKey): Sitter | null;
-  /** The seat whose routable holder has this thread. */
-  seatByThread(target: ThreadTarget): SeatKey | null;
-  /** Authenticated traffic of this follower: it lives. */
-  heard(instance: InstanceId, generation: Generation): void;
-  /** A connection that this registration used has closed. */
-  linkClosed(seat: SeatKey, generation: Generation): void;
-  /** Slots of all routable followers, ascending. */
-  slots(): readonly string[];
-  stop(): void;
-}
-
-interface Held {
-  readonly actor: SeatActor;
+interface Seat {
+  readonly key: SeatKey;
+  readonly actor: Actor<typeof registrationMachine>;
+  /** Who waits for the answer to which request. */
   readonly answers: Map<string, (reply: SeatReply) => void>;
 }
 
-export function createSeats(runtime: Runtime, epoch: Epoch, links: FollowerLinks, onChange: () => void): Seats {
-  const { stage } = runtime.ports;
-  const held = new Map<SeatKey, Held>();
-  const seatByInstance = new Map<InstanceId, SeatKey>();
-  const machine = provideRegistration(runtime, links);
+/** A follower that can be written to right now. */
+export interface Seated {
+  readonly seat: SeatKey;
+  readonly sitter: Sitter;
+}
 
-  const onFact = (seat: SeatKey, { answers }: Pick<Held, "answers">, fact: RegistrationFact): void => {
-    if (fact.type === "seat.answered") {
-      answers.get(fact.requestId)?.(fact.reply);
-      answers.delete(fact.requestId);
-      return;
+export class Seats {
+  private readonly seats = new Map<SeatKey, Seat>();
+  private readonly seatByInstance = new Map<InstanceId, SeatKey>();
+  private readonly machine: ReturnType<typeof provideRegistration>;
+  private readonly runtime: Runtime;
+  private readonly epoch: Epoch;
+  private readonly onChange: () => void;
+
+  /** `onChange` runs whenever a seat got or lost its routable holder. */
+  constructor(
+    runtime: Runtime,
+    leadership: { readonly epoch: Epoch; readonly links: FollowerLinks },
+    onChange: () => void,
+  ) {
+    this.runtime = runtime;
+    this.epoch = leadership.epoch;
+    this.onChange = onChange;
+    this.machine = provideRegistration(runtime, leadership.links);
+  }
+
+  register(requestId: string, key: SeatKey, follower: Follower): Promise<SeatReply> {
+    if (!this.seats.has(key) && this.seats.size >= seatsMax)
+      return Promise.resolve({ kind: "refused", reason: `a leader has at most ${String(seatsMax)} seats` });
+    return send(this.open(key), requestId, { type: "follower.register", requestId, follower });
+  }
+
+  /** `unknown` when no seat has this instance. */
+  ask(
+    type: "follower.heartbeat" | "follower.disconnect",
+    from: { readonly requestId: string; readonly instanceId: InstanceId; readonly generation: Generation },
+  ): Promise<SeatReply> {
+    const seat = this.find(from.instanceId);
+    // Another instance may sit there now: for this one the seat is lost.
+    if (seat?.actor.getSnapshot().context.sitter?.instanceId !== from.instanceId)
+      return Promise.resolve({ kind: "unknown" });
+    const { requestId, generation } = from;
+    return send(seat, requestId, { type, requestId, generation });
+  }
+
+  /** The routable holder with this instance id; null when it is not routable. */
+  byInstance(instance: InstanceId): Seated | null {
+    const seat = this.find(instance);
+    const sitter = seat === null ? null : routable(seat);
+    return seat === null || sitter?.instanceId !== instance ? null : { seat: seat.key, sitter };
+  }
+
+  /** The routable holder of the seat. */
+  sitterOf(key: SeatKey): Sitter | null {
+    const seat = this.seats.get(key);
+    return seat === undefined ? null : routable(seat);
+  }
+
+  /** The seat whose routable holder has this thread. */
+  seatByThread(target: ThreadTarget): SeatKey | null {
+    for (const seat of this.seats.values()) {
+      const sitter = routable(seat);
+      if (sitter !== null && sameTarget(sitter.thread.target, target)) return seat.key;
     }
-    const instanceId = fact.type === "seat.live" ? fact.sitter.instanceId : fact.instanceId;
-    if (fact.type === "seat.live") seatByInstance.set(instanceId, seat);
-    stage.log.event("info", fact.type, { seat, instanceId, ...("why" in fact ? { why: fact.why } : {}) });
-    onChange();
-  };
+    return null;
+  }
 
-  const openSeat = (seat: SeatKey): Held => {
-    const known = held.get(seat);
+  /** Authenticated traffic of this registration: it lives. */
+  heard(instance: InstanceId, generation: Generation): void {
+    this.find(instance)?.actor.send({ type: "follower.heard", generation });
+  }
+
+  /** A connection that this registration used has closed. */
+  linkClosed(key: SeatKey, generation: Generation): void {
+    this.seats.get(key)?.actor.send({ type: "link.closed", generation });
+  }
+
+  /** Slots of all routable followers, ascending. */
+  slots(): readonly string[] {
+    return [...this.seats.values()]
+      .flatMap((seat) => routable(seat)?.thread.slot ?? [])
+      .filter((slot) => slot !== "")
+      .sort();
+  }
+
+  stop(): void {
+    for (const { actor, answers } of this.seats.values()) {
+      actor.stop();
+      answers.clear();
+    }
+    this.seats.clear();
+  }
+
+  private find(instance: InstanceId): Seat | null {
+    const key = this.seatByInstance.get(instance);
+    return key === undefined ? null : (this.seats.get(key) ?? null);
+  }
+
+  private open(key: SeatKey): Seat {
+    const known = this.seats.get(key);
     if (known !== undefined) return known;
-    const input = { seat, epoch, chatId: chatOf(runtime.settings), timings: runtime.settings.seats };
-    const actor = createOnStage(stage, machine, { id: `${runtime.settings.me}/seat/${seat}`, input });
-    const opened: Held = { actor, answers: new Map() };
-    held.set(seat, opened);
+    const { settings, ports } = this.runtime;
+    const actor = createOnStage(ports.stage, this.machine, {
+      id: `${settings.me}/seat/${key}`,
+      input: { seat: key, epoch: this.epoch, chatId: chatOf(settings), timings: settings.seats },
+    });
+    const seat: Seat = { key, actor, answers: new Map() };
+    this.seats.set(key, seat);
     actor.on("*", (fact) => {
-      onFact(seat, opened, fact);
+      this.onFact(seat, fact);
     });
     actor.subscribe({
       error: (error: unknown) => {
-        brokenSeat(seat, opened, error);
+        this.onBroken(seat, String(error));
       },
     });
     actor.start();
-    return opened;
-  };
+    return seat;
+  }
 
-  const brokenSeat = (seat: SeatKey, { answers }: Held, error: unknown): void => {
-    stage.log.event("error", "seat-broke", { seat, reason: String(error) });
-    held.delete(seat);
-    for (const answer of answers.values()) answer({ kind: "failed", reason: String(error) });
-    onChange();
-  };
+  private onFact(seat: Seat, fact: RegistrationFact): void {
+    if (fact.type === "seat.answered") {
+      seat.answers.get(fact.requestId)?.(fact.reply);
+      seat.answers.delete(fact.requestId);
+      return;
+    }
+    const instanceId = fact.type === "seat.live" ? fact.sitter.instanceId : fact.instanceId;
+    if (fact.type === "seat.live") this.seatByInstance.set(instanceId, seat.key);
+    const why = "why" in fact ? { why: fact.why } : {};
+    this.runtime.ports.stage.log.event("info", fact.type, { seat: seat.key, instanceId, ...why });
+    this.onChange();
+  }
 
-  const send = ({ actor, answers }: Held, requestId: string, event: RegistrationEvent): Promise<SeatReply> =>
-    new Promise((resolve) => {
-      answers.set(requestId, resolve);
-      actor.send(event);
-    });
-
-  const byInstance = (instance: InstanceId): { readonly seat: SeatKey; readonly held: Held } | null => {
-    const seat = seatByInstance.get(instance);
-    const found = seat === undefined ? undefined : held.get(seat);
-    return seat === undefined || found === undefined ? null : { seat, held: found };
-  };
-
-  const routable = ({ actor }: Held): Sitter | null => routableSitter(actor.getSnapshot());
-
-  return {
-    register(requestId, seat, follower) {
-      if (!held.has(seat) && held.size >= seatsMax)
-        return Promise.resolve({ kind: "refused", reason: `a leader has at most ${String(seatsMax)} seats` });
-      return send(openSeat(seat), requestId, { type: "follower.register", requestId, follower });
-    },
-    ask(type, { requestId, instanceId, generation }) {
-      const found = byInstance(instanceId);
-      if (found === null) return Promise.resolve({ kind: "unknown" });
-      // Another instance may sit there now: for this one the seat is lost.
-      const { sitter } = found.held.actor.getSnapshot().context;
-      if (sitter?.instanceId !== instanceId) return Promise.resolve({ kind: "unknown" });
-      return send(found.held, requestId, { type, requestId, generation });
-    },
-    sitterByInstance(instance) {
-      const found = byInstance(instance);
-      const sitter = found === null ? null : routable(found.held);
-      return found === null || sitter?.instanceId !== instance ? null : { seat: found.seat, sitter };
-    },
-    sitterOf(seat) {
-      const found = held.get(seat);
-      return found === undefined ? null : routable(found);
-    },
-    seatByThread(target) {
-      for (const [seat, each] of held) {
-        const sitter = routable(each);
-        if (sitter !== null && sameTarget(sitter.thread.target, target)) return seat;
-      }
-      return null;
-    },
-    heard(instance, generation) {
-      byInstance(instance)?.held.actor.send({ type: "follower.heard", generation });
-    },
-    linkClosed(seat, generation) {
-      held.get(seat)?.actor.send({ type: "link.closed", generation });
-    },
-    slots() {
-      return [...held.values()]
-        .flatMap((each) => routable(each)?.thread.slot ?? [])
-        .filter((slot) => slot !== "")
-        .sort();
-    },
-    stop() {
-      for (const { actor, answers } of held.values()) {
-        actor.stop();
-        answers.clear();
-      }
-      held.clear();
-    },
-  };
+  private onBroken(seat: Seat, reason: string): void {
+    this.runtime.ports.stage.log.event("error", "seat-broke", { seat: seat.key, reason });
+    this.seats.delete(seat.key);
+    for (const answer of seat.answers.values()) answer({ kind: "failed", reason });
+    this.onChange();
+  }
 }
+
+const routable = ({ actor }: Seat): Sitter | null => routableSitter(actor.getSnapshot());
+
+const send = ({ actor, answers }: Seat, requestId: string, event: RegistrationEvent): Promise<SeatReply> =>
+  new Promise((resolve) => {
+    answers.set(requestId, resolve);
+    actor.send(event);
+  });

@@ -7,6 +7,7 @@
  *
  * Invariants: nothing is executed: no child starts, no timer runs. Effects are reported in the order of the chart.
  */
+/* eslint-disable @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-assignment -- XState types what holds for any machine by `any` */
 import { createActor } from "xstate";
 import type {
   AnyActorScope,
@@ -47,7 +48,8 @@ export function chartOf<Machine extends AnyStateMachine>(
   return {
     machine,
     // Only snapshots of this very machine are handed to its projection.
-    project: project === undefined ? (it) => it.context as unknown : (it) => project(it as SnapshotFrom<Machine>),
+    project:
+      project === undefined ? (it) => it.context as unknown : (it): unknown => project(it as SnapshotFrom<Machine>),
     companions,
     projectInput,
     hears: (type) => facts === undefined || facts.includes(type),
@@ -133,7 +135,8 @@ export class ChartCoverage {
 }
 
 function siblingsOf(transition: AnyTransitionDefinition): readonly AnyTransitionDefinition[] {
-  const { source, eventType } = transition;
+  const source: AnyStateNode = transition.source;
+  const eventType: string = transition.eventType;
   return eventType === "" ? (source.always ?? []) : (source.transitions.get(eventType) ?? []);
 }
 

@@ -4,8 +4,9 @@
  * Owns: the graph of states without the goal under moves that are no faults, the search for a fair cycle or a dead end.
  * Does not own: the goal, which moves are faults (the world says both).
  *
- * Strong fairness: a class of moves (a timer of a place, a request of a place taking effect or being answered, a fair
- * action) that is possible again and again is taken. A cycle that starves none of its classes is a violation. Moves cut by
+ * Strong fairness: a class of moves (a request of a place taking effect or being answered, a fair action) that is possible
+ * again and again is taken. Timers have weak fairness: one that is pending all the time fires, one that is started anew
+ * again and again need not. A cycle that starves none of its classes is a violation. Moves cut by
  * the bounds count as ways out. Not with symmetry reduction: it would mix up whose move is whose.
  */
 /* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
@@ -33,6 +34,7 @@ class GraphBuilder<Env, Seen, View> {
   readonly targets: number[] = [];
   /** Class of each edge; -1 for moves that fairness does not speak of. */
   readonly classes: number[] = [];
+  readonly weak = new Set<number>();
   private readonly classIds = new Map<string, number>();
   private readonly space: StateSpace<Env, Seen, View>;
   private readonly state: Int32Array;
@@ -72,6 +74,7 @@ class GraphBuilder<Env, Seen, View> {
     const known = this.classIds.get(name);
     if (known !== undefined) return known;
     this.classIds.set(name, this.classIds.size);
+    if (name.startsWith("timer ")) this.weak.add(this.classIds.size - 1);
     return this.classIds.size - 1;
   }
 
@@ -87,7 +90,7 @@ class GraphBuilder<Env, Seen, View> {
       return `orphan ${operation}`;
     }
     const local = locals.at(this.state[placeOffset + place]!);
-    if (kind === "timer") return `${place} timer ${local.timers[index]!.id}`;
+    if (kind === "timer") return `timer ${place} ${local.timers[index]!.id}`;
     return `${place} ${kind} ${local.requests[index]!.child}`;
   }
 }
@@ -95,7 +98,7 @@ class GraphBuilder<Env, Seen, View> {
 export function checkLiveness<Env, Seen, View>({ space, exhaustive }: Exploration<Env, Seen, View>): LivenessResult {
   if (space.symmetry !== null) throw new Error("liveness needs an exploration without symmetry reduction");
   if (!exhaustive) throw new Error("liveness needs an exhaustive exploration");
-  const { nodes, offsets, targets, classes } = new GraphBuilder(space);
+  const { nodes, offsets, targets, classes, weak } = new GraphBuilder(space);
   const graph: Graph = { offsets: Int32Array.from(offsets), targets: Int32Array.from(targets) };
   const found = (node: number, kind: "cycle" | "deadEnd", size: number): LivenessResult => ({
     pending: nodes.length,
@@ -116,7 +119,7 @@ export function checkLiveness<Env, Seen, View>({ space, exhaustive }: Exploratio
   const pending: number[][] = [nodes.map((_number, node) => node)];
   for (let within = pending.pop(); within !== undefined; within = pending.pop()) {
     for (const component of stronglyConnected(graph, within, alive)) {
-      const starved = starvedClasses(component, graph, classes);
+      const starved = starvedClasses(component, graph, classes, weak);
       if (starved === "acyclic") continue;
       if (starved.size === 0) return found(component[0]!, "cycle", component.length);
       const rest = component.filter((node) => !isPossible(node, starved, graph, classes));
@@ -130,21 +133,28 @@ function starvedClasses(
   component: readonly number[],
   graph: Graph,
   classes: readonly number[],
+  weak: ReadonlySet<number>,
 ): Set<number> | "acyclic" {
   const members = new Set(component);
-  const possible = new Set<number>();
+  /** Class → in how many states it is possible. */
+  const possible = new Map<number, number>();
   const taken = new Set<number>();
   let cyclic = false;
-  for (const node of component)
+  for (const node of component) {
+    const here = new Set<number>();
     for (let edge = graph.offsets[node]!; edge < graph.offsets[node + 1]!; edge += 1) {
       const kind = classes[edge]!;
-      if (kind >= 0) possible.add(kind);
+      if (kind >= 0) here.add(kind);
       if (!members.has(graph.targets[edge]!)) continue;
       cyclic = true;
       if (kind >= 0) taken.add(kind);
     }
+    for (const kind of here) possible.set(kind, (possible.get(kind) ?? 0) + 1);
+  }
   if (!cyclic) return "acyclic";
-  return new Set([...possible].filter((each) => !taken.has(each)));
+  const isStarved = ([kind, states]: [number, number]): boolean =>
+    !taken.has(kind) && (!weak.has(kind) || states === component.length);
+  return new Set([...possible].filter(isStarved).map(([kind]) => kind));
 }
 
 function isPossible(node: number, kinds: ReadonlySet<number>, graph: Graph, classes: readonly number[]): boolean {

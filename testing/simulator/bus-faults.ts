@@ -4,7 +4,7 @@
  * Owns: killing, stopping, pausing, cutting off, jumping, throttling, as the round's swarm options say.
  * Does not own: faults of single requests (`requests.ts`, `network.ts`, `telegram-api.ts`), healing (`bus-world.ts`).
  */
-import type { BusPlace, BusWorld } from "./bus-world.ts";
+import type { BusPlace, BusWorld } from "./bus-line.ts";
 import type { HostClock } from "./clock.ts";
 import type { Random } from "./random.ts";
 

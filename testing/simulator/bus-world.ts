@@ -8,45 +8,26 @@
  * `settleMs`.
  */
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
-import type { MemoryNetwork } from "../../adapters/transport/memory/network.ts";
 import { updateId } from "../../machines/ids.ts";
 import { brokenIn, type WorldView } from "../../machines/invariants.ts";
 import type { Store } from "../../services/ports.ts";
-import { startBusInstance, type BusInstance } from "./bus-instance.ts";
-import { createUpdateLedger, type UpdateLedger } from "./bus-updates.ts";
+import { startBusInstance } from "./bus-instance.ts";
+import { createUpdateLedger } from "./bus-updates.ts";
 import { asTimerless, type HostClock } from "./clock.ts";
 import { planBusFaults } from "./bus-faults.ts";
-import { watchLease, type LeaseGhost } from "./ghost.ts";
+import type { BusPlace, BusWorld } from "./bus-line.ts";
+import { watchLease } from "./ghost.ts";
 import type { SimulationResult } from "./lease-world.ts";
 import { createNetwork } from "./network.ts";
 import { vanishMaxMs } from "./process-table.ts";
-import { createStagehand, type Stagehand, type StagehandOptions } from "./stagehand.ts";
+import { createStagehand, type StagehandOptions } from "./stagehand.ts";
 import type { TelegramGate } from "./telegram-api.ts";
-import { createTelegramWorld, type TelegramWorld } from "./telegram.ts";
+import { createTelegramWorld } from "./telegram.ts";
 
 export interface BusSimulation extends StagehandOptions {
   readonly hours: number;
   readonly instances: number;
   readonly onProgress?: (simulatedHours: number) => void;
-}
-
-export interface BusPlace {
-  readonly name: string;
-  readonly host: HostClock;
-  instance: BusInstance;
-}
-
-export interface BusWorld {
-  readonly hand: Stagehand;
-  readonly database: MemoryDatabase;
-  readonly ghost: LeaseGhost;
-  readonly storeClock: HostClock;
-  readonly network: MemoryNetwork;
-  readonly telegram: TelegramWorld;
-  readonly gate: TelegramGate;
-  readonly ledger: UpdateLedger;
-  readonly places: readonly BusPlace[];
-  readonly boot: (place: BusPlace) => void;
 }
 
 /** A lease runs out and is taken (10 s), the leader activates; a registration whose answer was lost waits 30 s for it. */

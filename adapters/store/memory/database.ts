@@ -97,6 +97,15 @@ export class MemoryDatabase {
     this.updates.set(open.entry.seq, open);
   }
 
+  /** Whether an earlier entry of its lane is in nobody's hand. */
+  isOvertaking({ entry }: OpenEntry): boolean {
+    for (const earlier of this.updates.values()) {
+      if (earlier.entry.seq >= entry.seq) return false;
+      if (earlier.claim === null && earlier.entry.lane === entry.lane) return true;
+    }
+    return false;
+  }
+
   removeEntry({ entry, key }: OpenEntry): void {
     this.updates.delete(entry.seq);
     this.openKeys.delete(key);

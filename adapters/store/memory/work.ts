@@ -9,15 +9,15 @@ import type { MemoryDatabase, MemoryHandle, OpenEntry } from "./database.ts";
 
 function claimEntry(db: MemoryDatabase, updateId: UpdateId, claimant: Claimant): ClaimOutcome {
   const { seat, instanceId, generation, acquisition } = claimant;
-  if (!db.isRegistered(claimant) || db.registrations.get(seat)?.generation !== generation) return { kind: "stale" };
   const seq = db.openById.get(updateId)?.[0];
   const open = seq === undefined ? undefined : db.updates.get(seq);
+  if (open?.claim?.seat === seat && open.claim.instanceId === instanceId)
+    return { kind: "repeated", entry: open.entry, acquisition: open.claim.acquisition };
+  if (!db.isRegistered(claimant) || db.registrations.get(seat)?.generation !== generation) return { kind: "stale" };
   // Whatever is forwarded was admitted once, so "not open" means "ended before", with or without a tombstone.
   if (open === undefined) return { kind: "settled" };
-  if (open.claim !== null) {
-    const isOwn = open.claim.seat === seat && open.claim.instanceId === instanceId;
-    return { kind: isOwn ? "repeated" : "heldElsewhere" };
-  }
+  if (open.claim !== null) return { kind: "heldElsewhere" };
+  if (db.isOvertaking(open)) return { kind: "outOfOrder" };
   db.replaceEntry({ ...open, claim: { seat, instanceId, generation, acquisition } });
   return { kind: "claimed", entry: open.entry };
 }

@@ -33,7 +33,7 @@ const sql = {
   cancelCleanups: "DELETE FROM cleanups WHERE chat_id = ? AND thread_id = ?",
   reclaim: `UPDATE updates SET redelivered = 1,
       claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL
-    WHERE claim_acquisition IS NOT NULL AND claim_seat = ? AND claim_instance <> ?`,
+    WHERE claim_acquisition IS NOT NULL AND claim_seat = ? AND claim_instance IS NOT ?`,
   get: "SELECT generation, ended FROM registrations WHERE seat = ?",
   end: "UPDATE registrations SET ended = ?, ended_at_ms = ? WHERE seat = ?",
   isCurrent: "SELECT 1 FROM registrations WHERE seat = ? AND instance_id = ? AND generation = ? AND ended IS NULL",
@@ -88,6 +88,7 @@ export function registrationStore(connection: Connection): RegistrationStore {
         if (row?.generation !== generation) return { kind: "superseded" } as const;
         // Ending twice keeps the first reason: the first answer may have been lost.
         if (row.ended === null) connection.sql(sql.end).run(reason, atMs, seat);
+        connection.sql(sql.reclaim).run(seat, null);
         return { kind: "ended" } as const;
       }),
   };

@@ -5,7 +5,8 @@
  *
  * Invariants:
  * 1. Only the seat's current registration claims; the check and the claim are one transaction.
- * 2. Only the exact acquisition settles or returns an entry.
+ * 2. An entry is claimed only as the head of its lane: what came back to the journal is not overtaken.
+ * 3. Only the exact acquisition settles or returns an entry.
  */
 import type { AcquisitionId, InstanceId, JournalSeq, SeatKey } from "../../../machines/ids.ts";
 import type { Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
@@ -25,6 +26,9 @@ export const workSql = {
   // Ids restart, so several entries may carry one id: they are claimed in order of admission.
   earliest: `SELECT ${entryColumns}, u.claim_seat, u.claim_instance, u.claim_acquisition
     FROM updates AS u INDEXED BY updates_by_id WHERE u.update_id = ? ORDER BY u.seq LIMIT 1`,
+  // The partial index of unclaimed entries holds exactly what may go first.
+  isOvertaking: `SELECT 1 FROM updates INDEXED BY updates_unclaimed
+    WHERE claim_acquisition IS NULL AND lane = ? AND seq < ? LIMIT 1`,
   claim: `UPDATE updates SET claim_seat = ?, claim_instance = ?, claim_generation = ?, claim_acquisition = ?
     WHERE seq = ?`,
   isHeld: "SELECT 1 FROM updates WHERE seq = ? AND claim_acquisition = ?",
@@ -33,16 +37,19 @@ export const workSql = {
     WHERE seq = ? AND claim_acquisition = ?`,
 } as const;
 
+const isHeldBy = (row: ClaimableRow, { seat, instanceId }: Claimant): boolean =>
+  row.claim_seat === seat && row.claim_instance === instanceId;
+
 function claimEntry(connection: Connection, update: number, claimant: Claimant): ClaimOutcome {
-  if (!isCurrent(connection, claimant)) return { kind: "stale" };
   const row = connection.sql<ClaimableRow>(workSql.earliest).get(update);
+  if (row !== undefined && row.claim_acquisition !== null && isHeldBy(row, claimant))
+    return { kind: "repeated", entry: entryOf(row), acquisition: row.claim_acquisition };
+  if (!isCurrent(connection, claimant)) return { kind: "stale" };
   // No tombstone either: dead-lettered, or settled so long ago that its tombstone expired. Only an update that was
   // once admitted is ever forwarded, so "not open" always means "ended before".
   if (row === undefined) return { kind: "settled" };
-  if (row.claim_acquisition !== null) {
-    const isOwn = row.claim_seat === claimant.seat && row.claim_instance === claimant.instanceId;
-    return { kind: isOwn ? "repeated" : "heldElsewhere" };
-  }
+  if (row.claim_acquisition !== null) return { kind: "heldElsewhere" };
+  if (connection.sql(workSql.isOvertaking).get(row.lane, row.seq) !== undefined) return { kind: "outOfOrder" };
   const { seat, instanceId, generation, acquisition } = claimant;
   connection.sql(workSql.claim).run(seat, instanceId, generation, acquisition, row.seq);
   return { kind: "claimed", entry: entryOf(row) };

@@ -22,11 +22,13 @@ export const pathOf = (node: AnyStateNode): string => (node.path.length === 0 ? 
 export const timerOf = (eventType: string): string | null =>
   /^xstate\.after\.(?<name>[^.]+)\./.exec(eventType)?.groups?.["name"] ?? null;
 
+/** Slots are named; logic put in place has no name. */
+export const slotName = (src: unknown): string => (typeof src === "string" ? src : "(inline)");
+
 /** The slot that an invocation's id belongs to. */
 function slotOf(machine: AnyStateMachine, invokeId: string): string {
   const invokes = nodesOf(machine).flatMap((node) => node.invoke);
-  const src: unknown = invokes.find((each) => each.id === invokeId)?.src;
-  return typeof src === "string" ? src : invokeId;
+  return slotName(invokes.find((each) => each.id === invokeId)?.src ?? invokeId);
 }
 
 /** An event in words. */
@@ -47,7 +49,8 @@ export const transitionsOf = (node: AnyStateNode): readonly AnyTransitionDefinit
 
 /** `<state> on <event> [<index>] → <target>`: the index tells the alternatives of one event apart. */
 export function transitionName(machine: AnyStateMachine, transition: AnyTransitionDefinition): string {
-  const { source, eventType, target } = transition;
+  const { source, target } = transition;
+  const eventType = String(transition.eventType);
   const siblings = transitionsOf(source).filter((each) => each.eventType === eventType);
   const goal = target === undefined ? "stays" : target.map(pathOf).join(" + ");
   return `${pathOf(source)} on ${eventName(machine, eventType)} [${siblings.indexOf(transition)}] → ${goal}`;

@@ -61,12 +61,27 @@ interface ReportedParams {
   readonly input?: unknown;
   readonly event?: AnyEventObject;
   readonly delay?: number;
+  readonly sendId?: string;
   readonly targetId?: string;
 }
 
 export interface Command {
   readonly to: string;
   readonly event: AnyEventObject;
+}
+
+/** The two calls that step a chart, on the snapshots and the scope of this play. */
+interface PureLogic {
+  getInitialSnapshot(scope: AnyActorScope, input: unknown): AnyMachineSnapshot;
+  transition(snapshot: AnyMachineSnapshot, event: AnyEventObject, scope: AnyActorScope): AnyMachineSnapshot;
+}
+
+/** What an event says beside its type, for the trace: the answer or the error of a request, or its fields. */
+function payloadOf(event: AnyEventObject): unknown {
+  const fields: Readonly<Record<string, unknown>> = event;
+  if (event.type.startsWith("xstate.after.")) return undefined;
+  if ("actorId" in fields) return fields["output"] ?? fields["error"];
+  return Object.keys(fields).length > 1 ? { ...fields, type: undefined } : undefined;
 }
 
 export class ChartPlay<Machine extends AnyStateMachine> {
@@ -79,6 +94,7 @@ export class ChartPlay<Machine extends AnyStateMachine> {
   /** Names of the transitions that the last step took. */
   taken: readonly string[] = [];
   private readonly machine: Machine;
+  private readonly logic: PureLogic;
   private readonly scope: AnyActorScope;
   private readonly spawned = new Map<string, { readonly src: string; readonly input: unknown }>();
   private readonly running = new Map<string, { readonly event: AnyEventObject; readonly delayMs: number }>();
@@ -88,7 +104,8 @@ export class ChartPlay<Machine extends AnyStateMachine> {
   constructor(machine: Machine, input: InputFrom<Machine>) {
     this.machine = machine;
     this.scope = this.openScope(input);
-    this.snapshot = this.step("start", () => machine.getInitialSnapshot(this.scope, input));
+    this.logic = machine;
+    this.snapshot = this.step("start", () => this.logic.getInitialSnapshot(this.scope, input));
   }
 
   /** Where it is: `holding.renewing`. */
@@ -103,8 +120,9 @@ export class ChartPlay<Machine extends AnyStateMachine> {
   }
 
   get context(): ContextFrom<Machine> {
+    const context: unknown = this.snapshot.context;
     // The snapshot is this machine's own.
-    return this.snapshot.context as ContextFrom<Machine>;
+    return context as ContextFrom<Machine>;
   }
 
   /** `active` until a final state is reached (`done`) or a slot died and nobody cared (`error`). */
@@ -112,14 +130,14 @@ export class ChartPlay<Machine extends AnyStateMachine> {
     return this.snapshot.status;
   }
 
-  get output(): OutputFrom<Machine> | undefined {
-    // The snapshot is this machine's own.
-    return this.snapshot.output as OutputFrom<Machine> | undefined;
+  get output(): unknown {
+    return this.snapshot.output as unknown;
   }
 
   /** Open requests and living companions by slot, each with the input it was given. */
   get requests(): Readonly<Record<string, unknown>> {
-    return Object.fromEntries(this.openIds().map((id) => [this.spawned.get(id)?.src, this.spawned.get(id)?.input]));
+    const spawned = this.openIds().flatMap((id) => this.spawned.get(id) ?? []);
+    return Object.fromEntries(spawned.map((each) => [each.src, each.input]));
   }
 
   /** Running timers by delay name, in milliseconds. */
@@ -167,10 +185,9 @@ export class ChartPlay<Machine extends AnyStateMachine> {
 
   private feed(event: AnyEventObject): this {
     if (this.status !== "active") throw new Error(`the chart has ended in ${this.state}: ${event.type} reaches nobody`);
-    const { type, output, error, actorId: _, ...rest } = event;
-    const payload: unknown = output ?? error ?? (Object.keys(rest).length > 0 ? rest : undefined);
-    const what = `${eventName(this.machine, type)}${payload === undefined ? "" : ` ${brief(payload)}`}`;
-    this.snapshot = this.step(what, () => this.machine.transition(this.snapshot, event, this.scope));
+    const said = payloadOf(event);
+    const what = `${eventName(this.machine, event.type)}${said === undefined ? "" : ` ${brief(said)}`}`;
+    this.snapshot = this.step(what, () => this.logic.transition(this.snapshot, event, this.scope));
     return this;
   }
 
@@ -185,7 +202,7 @@ export class ChartPlay<Machine extends AnyStateMachine> {
   }
 
   private openIds(): readonly string[] {
-    return this.status === "active" ? Object.keys(this.snapshot.children) : [];
+    return this.status === "active" ? Object.keys(this.snapshot.children as Readonly<Record<string, unknown>>) : [];
   }
 
   private idOf(src: string): string {
@@ -197,8 +214,9 @@ export class ChartPlay<Machine extends AnyStateMachine> {
   }
 
   private openScope(input: InputFrom<Machine>): AnyActorScope {
-    // The library asks for a conditional tuple of options that only the concrete machine resolves.
-    const self = createActor(this.machine as AnyStateMachine, { input });
+    // Never started: it lends its identity and its system, where the transitions taken are announced.
+    const untyped: AnyStateMachine = this.machine;
+    const self = createActor(untyped, { input: input as unknown });
     self.system.inspect((seen) => {
       if (seen.type !== "@xstate.microstep") return;
       const names = seen._transitions.map((each) => transitionName(this.machine, each));
@@ -222,13 +240,13 @@ export class ChartPlay<Machine extends AnyStateMachine> {
 
   /** Keeps what an action would have done. */
   private note(action: ReportedAction): void {
-    // Built-in actions report one flat object of resolved parameters; `cancel` reports the timer's id alone.
+    // Built-in actions report one flat object of resolved parameters; `cancel` may report the timer's id alone.
     const params = (
-      typeof action.params === "object" && action.params !== null ? action.params : {}
+      typeof action.params === "string" ? { sendId: action.params } : (action.params ?? {})
     ) as ReportedParams;
     const { event } = params;
     if (action.type === "xstate.cancel") {
-      this.running.delete(String(action.params));
+      this.running.delete(params.sendId ?? "");
     } else if (action.type === "xstate.spawnChild" && params.id !== undefined) {
       this.spawned.set(params.id, { src: String(params.src), input: params.input });
       this.lines.push(`  asks ${String(params.src)}${params.input === undefined ? "" : ` ${brief(params.input)}`}`);

@@ -78,6 +78,7 @@ test("it is read-only: what an attached client sends is ignored and counted", as
   const inspector = await started();
   const { actor } = leaseActor(inspector);
   actor.start();
+  await vi.waitUntil(() => actor.getSnapshot().matches("acquiring"));
   const before = actor.getSnapshot();
   const viewer = await attachedViewer(inspector);
   for (const text of ['{"type":"xstate.event","event":{"type":"lease.release"}}', "nonsense", helloOf(inspector.token)])

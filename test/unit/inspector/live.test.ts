@@ -110,7 +110,7 @@ test("a secret in a context, an event, a chart or an id is redacted in every fra
   lease.actor.start();
   await vi.waitUntil(() => lease.actor.getSnapshot().matches("observing"));
   const chart = setup({ types: { context: {} as { secret: string } } }).createMachine({
-    id: "leaky",
+    id: `leaky/${plantedSecret}`,
     context: { secret: plantedSecret },
     description: `the root knows ${plantedSecret}`,
     initial: "idle",
@@ -131,7 +131,7 @@ test("a secret in a context, an event, a chart or an id is redacted in every fra
   expect(viewer.frames).toContainEqual(
     expect.objectContaining({ kind: "snapshot", context: { secret: "<redacted>" } }),
   );
-  const leaky = await viewer.frame("chart", (frame) => frame.chart === "leaky");
+  const leaky = await viewer.frame("chart", (frame) => frame.chart === "leaky/<redacted>");
   expect(JSON.stringify(leaky.nodes)).toContain("the root knows <redacted>");
 });
 

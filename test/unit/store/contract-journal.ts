@@ -63,7 +63,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await store.journal.cursor()).toBe(8);
     const claim = (a: string) => store.work.claim({ updateId: updateId(7), claimant: the.claimant(1, 1, "g1", a) });
     expect(await claim("a1")).toMatchObject({ kind: "claimed", entry: { body: the.update(7, "", "other").body } });
-    expect(await claim("a2")).toEqual({ kind: "repeated" });
+    expect(await claim("a2")).toMatchObject({ kind: "repeated", acquisition: "a1" });
   });
 
   test("a tombstone counts for 8 days and no longer", async ({ store }) => {

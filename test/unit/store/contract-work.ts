@@ -24,7 +24,8 @@ export function workContract(make: () => Promise<Harness>): void {
     const claim = (s: number, i: number, g: string, a: string) =>
       store.work.claim({ updateId: updateId(1), claimant: the.claimant(s, i, g, a) });
     expect(await claim(1, 1, "g1", "a1")).toMatchObject({ kind: "claimed", entry: { seq: 1, ...the.update(1) } });
-    expect(await claim(1, 1, "g1", "a2")).toEqual({ kind: "repeated" });
+    const repeated = { kind: "repeated", acquisition: "a1", entry: { seq: 1, ...the.update(1) } };
+    expect(await claim(1, 1, "g1", "a2")).toMatchObject(repeated);
     expect(await claim(2, 2, "g2", "a3")).toEqual({ kind: "heldElsewhere" });
     expect((await store.status.read()).journal).toEqual({ waiting: 2, claimed: 1, deadLetters: 0 });
   });
@@ -72,8 +73,7 @@ export function workContract(make: () => Promise<Harness>): void {
   test("updates OP-50: a new holder of the seat gets what the old one held, in order, marked redelivered", async (given) => {
     const { store } = given;
     const epoch = await furnished(store);
-    for (const id of [2, 1])
-      // order of claiming must not matter
+    for (const id of [1, 2])
       await store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", `a${id}`) });
     await store.work.claim({ updateId: updateId(3), claimant: the.claimant(2, 2, "g2", "a3") });
     await store.registrations.commit({ epoch, registration: the.registration(1, 5, "g5") });
@@ -84,12 +84,42 @@ export function workContract(make: () => Promise<Harness>): void {
     expect(await store.work.settle(settlement(3, "a3"))).toEqual({ kind: "settled" });
   });
 
+  test("nothing of a lane is claimed before what came back to it; other lanes go on", async ({ store }) => {
+    await furnished(store);
+    const claim = (id: number, a: string) =>
+      store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
+    expect(await claim(2, "early")).toEqual({ kind: "outOfOrder" });
+    expect(await claim(3, "a3")).toMatchObject({ kind: "claimed" });
+    expect(await claim(1, "a1")).toMatchObject({ kind: "claimed" });
+    await store.work.fail({
+      seq: journalSeq(1),
+      acquisition: acquisitionId("a1"),
+      reason: "threw",
+      nextAttemptAtMs: the.startMs + 9,
+    });
+    expect(await claim(2, "a2")).toEqual({ kind: "outOfOrder" });
+    expect(await claim(1, "a1b")).toMatchObject({ kind: "claimed", entry: { attempts: 1 } });
+    expect(await claim(2, "a2")).toMatchObject({ kind: "claimed" });
+  });
+
+  test("what an ended registration held goes back, marked redelivered; its acquisition settles nothing", async ({
+    store,
+  }) => {
+    const epoch = await furnished(store);
+    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    const end = { epoch, seat: the.seat(1), generation: the.generation("g1"), reason: "died", atMs: 1 } as const;
+    expect(await store.registrations.end(end)).toEqual({ kind: "ended" });
+    const [head] = await store.journal.heads({ except: [], limit: 9 });
+    expect(head).toMatchObject({ updateId: 1, redelivered: true });
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
+  });
+
   test("the same instance registering again keeps what it holds", async ({ store }) => {
     const epoch = await furnished(store);
     await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g9") });
     const repeat = await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g9", "a2") });
-    expect(repeat).toEqual({ kind: "repeated" });
+    expect(repeat).toMatchObject({ kind: "repeated", acquisition: "a1" });
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
   });
 

@@ -1,0 +1,172 @@
+/**
+ * What followers ask of the leader, answered in the exact words of the wire.
+ *
+ * Owns: authentication, the order of checks of each request kind, turning a seat's reply into an acknowledgement.
+ * Does not own: framing and the request ledger (transport), what happens to a seat (its chart), the calls' tables.
+ */
+import type { Generation, InstanceId } from "../machines/ids.ts";
+import { generation, seatKey } from "../machines/ids.ts";
+import { foreignIncarnation } from "../machines/incarnation.rules.ts";
+import type { Follower, SeatReply } from "../machines/registration.machine.ts";
+import { capability, incompatibilityOf } from "../machines/wire/constants.ts";
+import type {
+  Ack,
+  CallApiRequest,
+  DisconnectRequest,
+  HeartbeatRequest,
+  RegisterRequest,
+  Registration,
+  RequestEnvelope,
+} from "../machines/wire/envelopes.ts";
+import { wireText } from "../machines/wire/texts.ts";
+import { callForFollower } from "./follower-calls.ts";
+import type { Inbound } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
+import type { Seated, Seats } from "./seats.ts";
+
+/** Compares a presented secret with the expected one, in constant time; an absent one never matches. */
+export type SecretCheck = (given: string | undefined, expected: string) => boolean;
+
+const refuse = (requestId: string, message: string): Ack => ({ kind: "bus.ack", requestId, ok: false, message });
+
+const isOwnPeer = (registration: Registration): boolean =>
+  registration.protocol?.capabilities.includes(capability.sharedStore) ?? false;
+
+function refusalText(reply: Exclude<SeatReply, { kind: "registered" | "alive" | "left" }>): string {
+  switch (reply.kind) {
+    case "unknown":
+      return wireText.unknownFollower;
+    case "stale":
+      return wireText.staleGeneration;
+    case "lostOwnership":
+      return wireText.registrationLostOwnership;
+    case "refused":
+      return reply.reason;
+    case "failed":
+      return wireText.handlerFailed;
+  }
+}
+
+/** The thread as the wire tells it: to a v1 peer a slot of two letters is left out (threads OP-6). */
+function threadResult(registration: Registration, reply: Extract<SeatReply, { kind: "registered" }>) {
+  const { target, slot, threadName } = reply.thread;
+  const isSlotShown = slot !== "" && (slot.length === 1 || isOwnPeer(registration));
+  return { chatId: target.chatId, threadId: target.threadId, ...(isSlotShown ? { slot } : {}), threadName };
+}
+
+type Sender = { readonly kind: "refused"; readonly text: string } | ({ readonly kind: "known" } & Seated);
+
+export class LeaderHandler {
+  private readonly runtime: Runtime;
+  private readonly seats: Seats;
+  private readonly isSecret: SecretCheck;
+
+  constructor(runtime: Runtime, seats: Seats, isSecret: SecretCheck) {
+    this.runtime = runtime;
+    this.seats = seats;
+    this.isSecret = isSecret;
+  }
+
+  async handle(request: RequestEnvelope, from: Inbound): Promise<Ack> {
+    if (!this.isSecret(request.auth, this.runtime.settings.secret))
+      return refuse(request.requestId, wireText.unauthorized);
+    switch (request.kind) {
+      case "follower.register":
+        return this.register(request, from);
+      case "follower.heartbeat":
+      case "follower.disconnect":
+        return this.ask(request);
+      case "follower.callApi":
+        return this.callApi(request);
+      case "follower.resolveAgentTarget":
+        return this.refuseKnown(request, wireText.agentTargetUnavailable);
+      case "follower.routeAgentMessage":
+        return this.refuseKnown(request, wireText.agentRoutingUnavailable);
+      case "follower.offerQueueHandoff":
+        return this.refuseKnown(request, wireText.handoffNotNegotiated);
+      default:
+        return refuse(request.requestId, wireText.notHandledByLeader);
+    }
+  }
+
+  private async register(request: RegisterRequest, from: Inbound): Promise<Ack> {
+    const { requestId, registration } = request;
+    const protocol = this.runtime.settings.identity;
+    const incompatible = incompatibilityOf(protocol, registration.protocol);
+    if (incompatible !== null) {
+      const message = wireText.incompatibleProtocol(incompatible);
+      return { ...refuse(requestId, message), protocol, error: { code: "incompatible-protocol" } };
+    }
+    const fresh = registration.registrationGeneration;
+    if (fresh === undefined || fresh === "")
+      return { ...refuse(requestId, wireText.registrationNeedsGeneration), protocol };
+    if (this.runtime.gate.permit() === null)
+      return { ...refuse(requestId, wireText.registrationNeedsOwnership), protocol };
+
+    const seat = registration.profileKey ?? seatKey(`manual:${registration.instanceId}`);
+    const reply = await this.seats.register(requestId, seat, this.followerOf(registration, fresh));
+    if (reply.kind === "alive" || reply.kind === "left")
+      throw new Error("a registration was answered as something else");
+    if (reply.kind !== "registered") {
+      const text = reply.kind === "failed" ? wireText.provisioningFailed : refusalText(reply);
+      return { ...refuse(requestId, text), protocol };
+    }
+    void from.closed.then(() => {
+      this.seats.linkClosed(seat, fresh);
+    });
+    return { kind: "bus.ack", requestId, ok: true, protocol, result: threadResult(registration, reply) };
+  }
+
+  private followerOf(registration: Registration, fresh: Generation): Follower {
+    const { settings, ports } = this.runtime;
+    const { processBirthId, instanceId } = registration;
+    return {
+      instanceId,
+      generation: fresh,
+      incarnation:
+        processBirthId === undefined ? null : foreignIncarnation(processBirthId, settings.incarnation.pidNamespace),
+      endpoint: registration.busSocketPath ?? ports.transport.followerAddress(instanceId),
+      threadName: isOwnPeer(registration) ? (registration.threadName ?? null) : null,
+      capabilities: registration.protocol?.capabilities ?? [],
+    };
+  }
+
+  private async ask(request: HeartbeatRequest | DisconnectRequest): Promise<Ack> {
+    const { kind, requestId, instanceId, registrationGeneration } = request;
+    const given = registrationGeneration ?? generation("");
+    const reply = await this.seats.ask(kind, { requestId, instanceId, generation: given });
+    if (reply.kind === "alive")
+      return { kind: "bus.ack", requestId, ok: true, result: { eligibleElectionSlots: this.seats.slots() } };
+    if (reply.kind === "left") return { kind: "bus.ack", requestId, ok: true };
+    if (reply.kind === "registered") throw new Error("a heartbeat was answered as a registration");
+    if (reply.kind === "failed")
+      this.runtime.ports.stage.log.event("warn", "request-failed", { kind, reason: reply.reason });
+    return refuse(requestId, refusalText(reply));
+  }
+
+  private async callApi(request: CallApiRequest): Promise<Ack> {
+    const sender = this.senderOf(request);
+    if (sender.kind === "refused") return refuse(request.requestId, sender.text);
+    this.seats.heard(request.instanceId, sender.sitter.generation);
+    return callForFollower(this.runtime, request, sender);
+  }
+
+  private refuseKnown(request: FencedRequest, text: string): Ack {
+    const sender = this.senderOf(request);
+    return refuse(request.requestId, sender.kind === "refused" ? sender.text : text);
+  }
+
+  /** The routable follower that a fenced request comes from, or the exact refusal. */
+  private senderOf({ instanceId, registrationGeneration }: FencedRequest): Sender {
+    const found = this.seats.byInstance(instanceId);
+    if (found === null) return { kind: "refused", text: wireText.unknownFollower };
+    if (found.sitter.generation !== registrationGeneration) return { kind: "refused", text: wireText.staleGeneration };
+    return { kind: "known", ...found };
+  }
+}
+
+interface FencedRequest {
+  readonly requestId: string;
+  readonly instanceId: InstanceId;
+  readonly registrationGeneration?: Generation;
+}

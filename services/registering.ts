@@ -1,0 +1,78 @@
+/**
+ * Registering at a leader: the request that is sent, and what its answer means.
+ *
+ * Owns: the words on the wire in this direction. Does not own: when to register, the connection.
+ */
+import type { BoundThread, Generation } from "../machines/ids.ts";
+import { chatId, threadId } from "../machines/ids.ts";
+import { asBody } from "../machines/calls.rules.ts";
+import { birthId } from "../machines/incarnation.rules.ts";
+import type { RegisterAnswer, RegisterInput } from "../machines/membership.machine.ts";
+import { incompatibilityOf } from "../machines/wire/constants.ts";
+import type { ProtocolIdentity } from "../machines/wire/constants.ts";
+import type { RegisterRequest } from "../machines/wire/envelopes.ts";
+import type { RequestOutcome } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
+
+export function registerRequest(
+  { settings, ports, board }: Runtime,
+  input: RegisterInput,
+  attempt: { readonly generation: Generation; readonly address: string },
+): RegisterRequest {
+  const known = board.place?.thread ?? null;
+  return {
+    kind: "follower.register",
+    requestId: attempt.generation,
+    auth: input.leader.secret,
+    registration: {
+      instanceId: settings.me,
+      profileKey: input.seat,
+      ...(settings.name === null ? {} : { threadName: settings.name }),
+      pid: settings.incarnation.pid,
+      processBirthId: birthId(settings.incarnation, settings.me),
+      sessionGeneration: 1,
+      ...(known === null ? {} : { target: known.target, slot: known.slot }),
+      busSocketPath: attempt.address,
+      registrationGeneration: attempt.generation,
+      protocol: settings.identity,
+      connectedAtMs: ports.stage.clock.nowMs(),
+    },
+  };
+}
+
+/** The thread in a registration's answer; null when it names none. */
+function readThread(result: unknown): BoundThread | null {
+  const fields = asBody(result);
+  const chat = fields?.["chatId"];
+  const thread = fields?.["threadId"];
+  if (fields === null || !Number.isSafeInteger(chat) || !Number.isSafeInteger(thread)) return null;
+  const text = (value: unknown): string => (typeof value === "string" ? value : "");
+  return {
+    target: { chatId: chatId(Number(chat)), threadId: threadId(Number(thread)) },
+    slot: text(fields["slot"]),
+    threadName: text(fields["threadName"]),
+  };
+}
+
+/** What an answer to a registration means (protocol §6.4; O-1: a refusal without an identity is told in its own words). */
+export function readRegistration(
+  identity: ProtocolIdentity,
+  outcome: RequestOutcome,
+  generation: Generation,
+): RegisterAnswer {
+  if (outcome.kind !== "answered") return { kind: "unreachable", reason: outcome.reason };
+  const { ack } = outcome;
+  const refused: RegisterAnswer = {
+    kind: "refused",
+    reason: ack.message ?? "Telegram bus follower registration was rejected.",
+  };
+  if (!ack.ok && ack.protocol === undefined) return refused;
+  const incompatible = incompatibilityOf(identity, ack.protocol);
+  if (incompatible !== null)
+    return { kind: "refused", reason: `Incompatible Telegram bus leader protocol: ${incompatible}.` };
+  if (!ack.ok) return refused;
+  const thread = readThread(ack.result);
+  return thread === null
+    ? { kind: "refused", reason: "the leader accepted the registration and named no thread" }
+    : { kind: "accepted", generation, thread };
+}

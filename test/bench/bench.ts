@@ -1,0 +1,46 @@
+/**
+ * `npm run bench -- [--json] [--only NAME,…]`: measures on this machine. The last line of stdout with `--json` is
+ * `{ machine, results }`. Progress goes to stderr. No figure fails a run; absolute ones drift on shared machines, so each
+ * stands beside a baseline of the same run where there is one.
+ */
+import os from "node:os";
+import { parseArgs } from "node:util";
+import type { Result } from "./figures.ts";
+import { benchFailover, benchMemory, benchStart } from "./processes.ts";
+
+const suites: Readonly<Record<string, () => Promise<Result[]>>> = {
+  failover: benchFailover,
+  start: benchStart,
+  memory: benchMemory,
+};
+
+const { values } = parseArgs({
+  options: { json: { type: "boolean", default: false }, only: { type: "string", multiple: true } },
+});
+const wanted = values.only?.flatMap((each) => each.split(",")) ?? Object.keys(suites);
+const results: Result[] = [];
+for (const name of wanted) {
+  const suite = suites[name];
+  if (suite === undefined) {
+    console.error(`bench: no such benchmark: ${name}. Benchmarks: ${Object.keys(suites).join(", ")}`);
+    process.exit(2);
+  }
+  console.error(`${name} …`);
+  results.push(...(await suite()));
+}
+
+const machine = {
+  cpus: os.cpus().length,
+  model: os.cpus()[0]?.model ?? "unknown",
+  memoryGb: Math.round(os.totalmem() / 2 ** 30),
+  node: process.version,
+  platform: `${os.platform()} ${os.release()}`,
+  load: os.loadavg().map((value) => Math.round(value * 10) / 10),
+};
+if (values.json) console.log(JSON.stringify({ machine, results }));
+else
+  for (const { name, unit, ours, baseline, ratio } of results)
+    console.log(
+      `${name}: p50 ${ours.p50} ${unit}, p99 ${ours.p99} ${unit}` +
+        (baseline === undefined ? "" : `; baseline ${baseline.p50} ${unit}, ratio ${ratio ?? "?"}`),
+    );

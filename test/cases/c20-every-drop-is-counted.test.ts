@@ -1,0 +1,48 @@
+/** C20: an update that is skipped leaves no trace, and nobody knows why it is silent. */
+import { expect, test } from "vitest";
+import { group, messageUpdate, owner, stranger, strangerUser, threads } from "../support/line/fixtures.ts";
+import { useLines } from "../support/line/use-line.ts";
+import { until } from "../support/line/waiting.ts";
+
+const open = useLines();
+
+test("C20 every dropped update raises a counter that names the reason, and status shows it", async () => {
+  const line = await open({ chats: [{ id: group, type: "supergroup", title: "Group" }] });
+  await line.startAll(["L"]);
+  line.control.setNextMessageId({ next: threads.FA });
+  const fa = await line.start({ name: "FA" }).whenReady();
+  const before = (await line.status()).drops;
+  const rose = (drops: Readonly<Record<string, number>>, reason: string): number =>
+    (drops[reason] ?? 0) - (before[reason] ?? 0);
+
+  line.control.userSends({ text: "unauthorised", from: strangerUser });
+  const ownerInGroup = { ...messageUpdate(810_000_100, 99, "foreign chat").message, chat: { id: group, type: "supergroup", title: "Group" } };
+  line.control.rawUpdate({ update: { message: ownerInGroup } });
+  const member = { user: { id: stranger, is_bot: false, first_name: "Stranger" }, status: "member" };
+  line.control.rawUpdate({
+    update: { my_chat_member: { chat: { id: owner, type: "private", first_name: "Owner" }, from: { id: owner, is_bot: false, first_name: "Owner" }, date: 1, old_chat_member: member, new_chat_member: member } },
+  });
+  line.control.userSends({ text: "written outside every thread" });
+  const nobodys = line.control.userCreatesThread({ name: "made by hand" });
+  line.say(nobodys.threadId, "in a thread that nobody owns");
+  // The same update again, as after a poll whose answer was lost.
+  const twice = messageUpdate(810_000_200, threads.FA, "twice");
+  line.control.rawUpdate({ update: twice });
+  await until("the first one arrives", () => fa.texts.includes("twice"));
+  line.control.rawUpdate({ update: twice });
+  line.say(fa.threadId, "last");
+  await until("the last one arrives", () => fa.texts.includes("last"));
+  await until("nothing waits", () => line.openUpdates().length === 0);
+
+  expect(fa.texts).toEqual(["twice", "last"]);
+  const { drops, journal } = await line.status();
+  expect(rose(drops, "unauthorized"), JSON.stringify(drops)).toBe(1);
+  expect(rose(drops, "foreign-chat"), JSON.stringify(drops)).toBe(1);
+  expect(rose(drops, "not-handled:my_chat_member"), JSON.stringify(drops)).toBe(1);
+  expect(rose(drops, "topic-service-message"), JSON.stringify(drops)).toBe(1);
+  expect(rose(drops, "duplicate"), JSON.stringify(drops)).toBe(1);
+  // Unroutable ones of the owner are set aside, not thrown away.
+  expect(journal.deadLetters).toBe(2);
+  const { output } = await line.run(["status"]);
+  for (const reason of ["unauthorized", "foreign-chat", "duplicate"]) expect(output).toContain(reason);
+});

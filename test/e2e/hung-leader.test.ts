@@ -1,0 +1,72 @@
+/** A leader that is stopped, not dead: its process lives, so only the end of its lease lets another one lead. */
+import { expect, onTestFinished, test } from "vitest";
+import type { Agent } from "../support/line/agent.ts";
+import type { Line } from "../support/line/line.ts";
+import { useLines } from "../support/line/use-line.ts";
+import { openTap } from "../support/line/tap.ts";
+import { report, until } from "../support/line/waiting.ts";
+
+const open = useLines();
+const leaseMs = 6_000;
+
+/**
+ * Stops a process outside of a write. One that is stopped in the middle of a transaction keeps SQLite's write lock, and
+ * nobody can take anything over until it runs on or dies: a limit of the embedded store.
+ */
+async function stopOutsideOfWrites(line: Line, agent: Agent): Promise<number> {
+  let stoppedAtMs = 0;
+  await until(`${agent.label} is stopped outside of a write`, () => {
+    stoppedAtMs = Date.now();
+    agent.signal("SIGSTOP");
+    if (!line.isWriteLocked()) return true;
+    agent.signal("SIGCONT");
+    return false;
+  });
+  return stoppedAtMs;
+}
+
+test("SIGSTOP past the lease: another one leads; woken, the old one makes no call, follows, and nothing comes twice", async () => {
+  const line = await open();
+  const tap = await openTap(line.emulator.port);
+  onTestFinished(() => tap.close());
+  const alpha = await line.start({ name: "alpha", flags: ["--api-root", tap.apiRoot] }).whenReady();
+  const beta = await line.start({ name: "beta" }).whenReady();
+  expect(alpha.role).toBe("leader");
+  expect(tap.calls.length).toBeGreaterThan(0);
+
+  const stoppedAtMs = await stopOutsideOfWrites(line, alpha);
+  const ids = [line.say(alpha.threadId, "for alpha"), line.say(beta.threadId, "for beta")];
+  await beta.whenRole("leader");
+  const takeoverMs = (beta.roles.at(-1)?.atMs ?? Infinity) - stoppedAtMs;
+  report(`takeover from a stopped leader: ${takeoverMs} ms (lease ${leaseMs} ms, target lease + 2 s)`);
+  expect(beta.epoch).toBe(2);
+  await until("the new leader serves its own thread", () => beta.texts.includes("for beta"));
+
+  const wokenAtMs = Date.now();
+  alpha.signal("SIGCONT");
+  await alpha.whenRole("follower");
+  await line.settled(ids);
+  expect(alpha.epoch).toBe(2);
+  expect(alpha.texts).toEqual(["for alpha"]);
+  expect(beta.texts).toEqual(["for beta"]);
+  // It may find its own poll ended with a conflict; it asks Telegram for nothing any more.
+  expect(tap.calls.filter(({ atMs }) => atMs >= wokenAtMs)).toEqual([]);
+  expect(line.control.state().polls.conflicts409).toBeLessThanOrEqual(1);
+  expect(line.leader).toBe(beta);
+  // Not before the lease can have ended, and not later than the target and what a busy machine adds.
+  expect(takeoverMs).toBeGreaterThan(leaseMs - 1_500 - 100);
+  expect(takeoverMs).toBeLessThan(leaseMs + 20_000);
+}, 120_000);
+
+test("SIGSTOP for less than the lease changes nothing: same leader, same epoch, the waiting message arrives once", async () => {
+  const line = await open();
+  const [alpha, beta] = await line.startAll(["alpha", "beta"]);
+  await stopOutsideOfWrites(line, alpha!);
+  const ids = [line.say(beta!.threadId, "meanwhile")];
+  await until("half of a lease has passed", () => Date.now() - (alpha!.ready?.atMs ?? 0) > leaseMs / 2);
+  alpha!.signal("SIGCONT");
+  await line.settled(ids);
+  expect(beta!.texts).toEqual(["meanwhile"]);
+  expect(line.leader).toBe(alpha);
+  expect((await line.status()).epoch).toBe(1);
+});

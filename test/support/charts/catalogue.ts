@@ -1,0 +1,121 @@
+/**
+ * Every chart of the project with what its tests must know beyond the chart itself.
+ *
+ * Owns: the list that the gates run over. A chart file that is missing here fails `coverage.test.ts`.
+ */
+import type { AnyStateMachine } from "xstate";
+import { activationMachine } from "../../../machines/activation.machine.ts";
+import type { ActivationEvent } from "../../../machines/activation.machine.ts";
+import { deliveryMachine } from "../../../machines/delivery.machine.ts";
+import type { DeliveryEvent } from "../../../machines/delivery.machine.ts";
+import { instanceMachine } from "../../../machines/instance.machine.ts";
+import type { InstanceEvent } from "../../../machines/instance.machine.ts";
+import { leaseMachine } from "../../../machines/lease.machine.ts";
+import type { LeaseEvent } from "../../../machines/lease.machine.ts";
+import { membershipMachine } from "../../../machines/membership.machine.ts";
+import type { MembershipEvent } from "../../../machines/membership.machine.ts";
+import { pollingMachine } from "../../../machines/polling.machine.ts";
+import type { PollingCommand } from "../../../machines/polling.machine.ts";
+import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
+import { registrationMachine } from "../../../machines/registration.machine.ts";
+import type { RegistrationEvent } from "../../../machines/registration.machine.ts";
+
+export interface CataloguedChart {
+  readonly file: string;
+  readonly machine: AnyStateMachine;
+  /** Every event type the chart may be sent. The compiler keeps the list complete. */
+  readonly events: readonly string[];
+  /** Slots that live beside the chart: they report `companion.failed` and never end by themselves. */
+  readonly companions: readonly string[];
+}
+
+/** The types of an event union, all of them: a missing or a surplus key does not compile. */
+const eventsOf = <Event extends { readonly type: string }>(types: Record<Event["type"], true>): readonly string[] =>
+  Object.keys(types);
+
+const pollingFacts = {
+  "polling.started": true,
+  "polling.answered": true,
+  "polling.troubled": true,
+  "polling.fenced": true,
+  "polling.stopped": true,
+} as const;
+
+export const charts: readonly CataloguedChart[] = [
+  {
+    file: "activation.machine.ts",
+    machine: activationMachine,
+    events: eventsOf<ActivationEvent>({
+      "activation.stop": true,
+      "endpoint.open": true,
+      "endpoint.failed": true,
+      ...pollingFacts,
+      "companion.failed": true,
+    }),
+    companions: ["endpoint", "dispatcher", "poller"],
+  },
+  {
+    file: "delivery.machine.ts",
+    machine: deliveryMachine,
+    events: eventsOf<DeliveryEvent>({ "seats.changed": true }),
+    companions: [],
+  },
+  {
+    file: "instance.machine.ts",
+    machine: instanceMachine,
+    events: eventsOf<InstanceEvent>({
+      "instance.stop": true,
+      "lease.observed": true,
+      "lease.standing": true,
+      "lease.granted": true,
+      "lease.renewed": true,
+      "lease.lost": true,
+      "lease.releasing": true,
+      "lease.released": true,
+      "membership.registered": true,
+      "membership.lost": true,
+      "membership.refused": true,
+      "membership.left": true,
+      "activation.active": true,
+      "activation.classic": true,
+      "activation.troubled": true,
+      "activation.doubted": true,
+      "activation.stopped": true,
+      "companion.failed": true,
+    }),
+    companions: ["lease", "membership", "activation"],
+  },
+  {
+    file: "lease.machine.ts",
+    machine: leaseMachine,
+    events: eventsOf<LeaseEvent>({ "lease.check": true, "lease.release": true }),
+    companions: [],
+  },
+  {
+    file: "membership.machine.ts",
+    machine: membershipMachine,
+    events: eventsOf<MembershipEvent>({ "membership.leave": true, "link.closed": true, "companion.failed": true }),
+    companions: ["watchLeader"],
+  },
+  {
+    file: "polling.machine.ts",
+    machine: pollingMachine,
+    events: eventsOf<PollingCommand>({ "polling.stop": true }),
+    companions: [],
+  },
+  // Its event type says so: it is sent none.
+  { file: "provisioning.machine.ts", machine: provisioningMachine, events: [], companions: [] },
+  {
+    file: "registration.machine.ts",
+    machine: registrationMachine,
+    events: eventsOf<RegistrationEvent>({
+      "follower.register": true,
+      "follower.disconnect": true,
+      "follower.heartbeat": true,
+      "follower.heard": true,
+      "link.closed": true,
+      "companion.failed": true,
+    }),
+    companions: ["watchFollower"],
+  },
+];

@@ -1,0 +1,214 @@
+/**
+ * Rounds of `kill -9` on a line of three real processes while messages keep coming.
+ *
+ * Owns: the rounds and what is measured in them. Does not own: what is acceptable; the caller judges the report.
+ *
+ * A round: messages flow to all three threads; the leader is killed; another one must lead under a higher epoch; the
+ * killed process is started again under its name; the round is over when all three were given messages sent after that.
+ */
+import type { Agent } from "./agent.ts";
+import { Line } from "./line.ts";
+import { Tally } from "./tally.ts";
+import type { TallyResult } from "./tally.ts";
+import { every, percentile, until } from "./waiting.ts";
+
+export interface ChaosOptions {
+  readonly rounds: number;
+  /** Every so many rounds a follower is killed along with the leader; 0 = never. */
+  readonly followerEvery: number;
+  /** Between two messages, in milliseconds. */
+  readonly paceMs: number;
+  readonly seed: number;
+  readonly progress: (line: string) => void;
+}
+
+export interface Spread {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+export interface ChaosReport {
+  readonly rounds: number;
+  readonly kills: number;
+  readonly updatesSent: number;
+  readonly deliveredOnce: number;
+  readonly lost: number;
+  readonly duplicated: number;
+  /** From the kill to the new leader's own word that it leads (its `role` line). */
+  readonly failoverMs: Spread;
+  /** From the kill to the new leader's first `getUpdates` at the emulator. */
+  readonly firstPollMs: Spread;
+  /** From the kill until all three were given a message sent after the takeover, the restarted process included. */
+  readonly wholeAgainMs: Spread;
+  /** Processes that still ran after all were asked to stop. */
+  readonly orphans: number;
+  /** Rounds that ended with more than one leader, or without a higher epoch. */
+  readonly badElections: number;
+  readonly conflicts409: number;
+  readonly messages: TallyResult;
+  readonly samples: readonly { readonly failoverMs: number; readonly firstPollMs: number; readonly wholeMs: number }[];
+}
+
+const names = ["alpha", "beta", "gamma"] as const;
+type Name = (typeof names)[number];
+
+/** Reproducible chance (mulberry32), 0 to below 1. */
+function chanceOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const spread = (samples: readonly number[]): Spread => ({
+  p50: Math.round(percentile(samples, 0.5)),
+  p99: Math.round(percentile(samples, 0.99)),
+});
+
+class Chaos {
+  readonly line: Line;
+  readonly tally: Tally;
+  readonly samples: { failoverMs: number; firstPollMs: number; wholeMs: number }[] = [];
+  badElections = 0;
+  kills = 0;
+  private readonly options: ChaosOptions;
+  private readonly chance: () => number;
+  private readonly current = new Map<Name, Agent>();
+  private readonly threadOf = new Map<Name, number>();
+
+  constructor(line: Line, options: ChaosOptions) {
+    this.line = line;
+    this.options = options;
+    this.tally = new Tally(line);
+    this.chance = chanceOf(options.seed);
+  }
+
+  async start(): Promise<void> {
+    for (const name of names) {
+      const agent = await this.line.start({ name }).whenReady();
+      this.current.set(name, agent);
+      this.threadOf.set(name, agent.threadId);
+    }
+  }
+
+  sendNext(): void {
+    const name = names[this.tally.count % names.length] ?? "alpha";
+    this.tally.send(name, this.threadOf.get(name) ?? 0);
+  }
+
+  async round(number: number): Promise<void> {
+    const before = this.tally.count;
+    const enough = before + 4 + Math.floor(this.chance() * 20);
+    await until("the stream goes on", () => this.tally.count >= enough);
+    const leader = this.line.leader;
+    const isDouble = this.options.followerEvery > 0 && number % this.options.followerEvery === 0;
+    const bystander = names.find((name) => name !== leader.label);
+    const victims = [leader, ...(isDouble && bystander !== undefined ? [this.agent(bystander)] : [])];
+    const { lastSeq } = this.line.control.state();
+    const killedAtMs = Date.now();
+    const dying = Promise.all(victims.map((victim) => victim.kill()));
+    this.kills += victims.length;
+
+    const successors = (): Agent[] => this.line.leaders.filter((agent) => !victims.includes(agent));
+    await until("another one leads", () => successors().length > 0, { state: () => this.describe() });
+    await dying;
+    for (const victim of victims) this.tally.buried(victim);
+    const [successor] = successors();
+    if (successor === undefined) throw new Error("the new leader was gone at once");
+    const failoverMs = (successor.roles.findLast(({ role }) => role === "leader")?.atMs ?? Infinity) - killedAtMs;
+    if (successor.epoch <= leader.epoch || successors().length > 1) this.badElections += 1;
+    await until("the new leader polls", () => this.line.polls(lastSeq).some(({ atMs }) => atMs >= killedAtMs));
+    const firstPollMs = (this.line.polls(lastSeq).find(({ atMs }) => atMs >= killedAtMs)?.atMs ?? Infinity) - killedAtMs;
+
+    const marker = this.tally.count;
+    for (const victim of victims) await this.restart(this.nameOf(victim));
+    const isWhole = (): boolean => names.every((name) => this.tally.hasReached(this.agent(name), marker));
+    await until("all three are served again", isWhole, { state: () => this.describe() });
+    const wholeMs = Date.now() - killedAtMs;
+    this.samples.push({ failoverMs, firstPollMs, wholeMs });
+    if (this.line.leaders.length !== 1) this.badElections += 1;
+    this.options.progress(
+      `round ${number}/${this.options.rounds}: killed ${victims.map(({ label }) => label).join(" and ")}, ` +
+        `${successor.label} leads epoch ${successor.epoch} after ${failoverMs} ms, polls after ${firstPollMs} ms, ` +
+        `whole after ${wholeMs} ms, ${this.tally.count} sent`,
+    );
+  }
+
+  /** Every role line `leader` in order of time, over all processes: epochs must rise, each granted to one process. */
+  leadershipFaults(): number {
+    const grants = this.line.agents
+      .flatMap(({ roles }) => roles)
+      .filter(({ role }) => role === "leader")
+      .sort((a, b) => a.atMs - b.atMs);
+    return grants.filter(({ epoch }, at) => at > 0 && epoch <= (grants[at - 1]?.epoch ?? 0)).length;
+  }
+
+  describe(): string {
+    const agents = names.map((name) => this.agent(name));
+    return agents.map((agent) => `${agent.label} pid ${agent.pid} ${agent.role}\n${agent.output.slice(-1_500)}`).join("\n");
+  }
+
+  private agent(name: Name): Agent {
+    const agent = this.current.get(name);
+    if (agent === undefined) throw new Error(`${name} was never started`);
+    return agent;
+  }
+
+  private nameOf(agent: Agent): Name {
+    const name = names.find((each) => each === agent.label);
+    if (name === undefined) throw new Error(`${agent.label} is none of ours`);
+    return name;
+  }
+
+  private async restart(name: Name): Promise<void> {
+    const agent = this.line.start({ name });
+    this.current.set(name, agent);
+    await agent.whenReady();
+    if (agent.threadId !== this.threadOf.get(name)) throw new Error(`${name} came back to another thread`);
+  }
+}
+
+/** Plays the rounds and stops everything. Rejects when a condition is not met within its ceiling. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const line = await Line.open({ transcriptMax: 100_000, messagesMax: 100_000 });
+  try {
+    const chaos = new Chaos(line, options);
+    await chaos.start();
+    const stream = every(options.paceMs, () => chaos.sendNext());
+    try {
+      for (let number = 1; number <= options.rounds; number += 1) await chaos.round(number);
+    } finally {
+      stream.stop();
+    }
+    await line.settled(chaos.tally.updateIds);
+    const messages = chaos.tally.result();
+    const { conflicts409 } = line.control.state().polls;
+    for (const agent of line.agents) agent.signal("SIGTERM");
+    await until("all processes end", () => line.agents.every((agent) => !agent.isRunning), { withinMs: 20_000 }).catch(
+      (error: unknown) => {
+        options.progress(String(error));
+      },
+    );
+    return {
+      rounds: options.rounds,
+      kills: chaos.kills,
+      updatesSent: messages.sent,
+      deliveredOnce: messages.deliveredOnce,
+      lost: messages.lost.length,
+      duplicated: messages.duplicated.length,
+      failoverMs: spread(chaos.samples.map(({ failoverMs }) => failoverMs)),
+      firstPollMs: spread(chaos.samples.map(({ firstPollMs }) => firstPollMs)),
+      wholeAgainMs: spread(chaos.samples.map(({ wholeMs }) => wholeMs)),
+      orphans: line.agents.filter((agent) => agent.isRunning).length,
+      badElections: chaos.badElections + chaos.leadershipFaults(),
+      conflicts409,
+      messages,
+      samples: chaos.samples,
+    };
+  } finally {
+    await line.dispose();
+  }
+}

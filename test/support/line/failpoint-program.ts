@@ -1,0 +1,189 @@
+/**
+ * An instance that kills itself (SIGKILL) exactly at one step of an update's way, with the lines of `run --ndjson`.
+ *
+ * Owns: the four steps, put between the real ports and the services. Does not own: any of their behaviour.
+ * The step is named in PARTYLINE_TEST_STEP and taken at the first update whose text starts with `fatal`.
+ *
+ * Steps: `received` (a batch is in hand, not in the journal), `admitted` (it is in the journal, nothing forwarded),
+ * `forwarded` (the first update of each thread has arrived, the answers are thrown away), `acked` (all were answered and
+ * noted; the poll that would confirm the batch to Telegram has not left).
+ */
+import { writeSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { systemClock } from "../../../adapters/host/clock.ts";
+import { systemIds } from "../../../adapters/host/ids.ts";
+import { systemProcesses } from "../../../adapters/host/processes.ts";
+import { openSqliteStore } from "../../../adapters/store/sqlite/index.ts";
+import { createTelegramClient } from "../../../adapters/telegram/client/index.ts";
+import { createUnixTransport } from "../../../adapters/transport/unix/transport.ts";
+import { sameSecret } from "../../../adapters/transport/wire/secret.ts";
+import { stateFolder, version } from "../../../index.ts";
+import { chatId } from "../../../machines/ids.ts";
+import { roleOf } from "../../../machines/instance.machine.ts";
+import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
+import { defaultMembershipTimings } from "../../../machines/membership.machine.ts";
+import { defaultSeatTimings } from "../../../machines/registration.machine.ts";
+import { capability, protocolVersion } from "../../../machines/wire/constants.ts";
+import type { HandedUpdate } from "../../../services/inbox.ts";
+import { composeInstance } from "../../../services/instance.ts";
+import type { Link, Store, TelegramApi, Transport } from "../../../services/ports.ts";
+
+type Step = "received" | "admitted" | "forwarded" | "acked";
+const wanted = process.env["PARTYLINE_TEST_STEP"] as Step; // set by the test, one of the four
+
+function must(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+}
+
+/** Written at once, for nothing else of this process may come to pass. */
+const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
+
+function die(step: Step): never {
+  tell({ type: "step", step });
+  process.kill(process.pid, "SIGKILL");
+  throw new Error("still alive after SIGKILL");
+}
+
+/** The fatal batch: how many of its updates, and of its threads, are still to be answered for by their recipients. */
+const batch = { isIn: false, open: 0, lanes: new Set<string>() };
+let answered = 0;
+const isFatal = (body: string): boolean => body.includes('"text":"fatal');
+const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
+
+function withStoreSteps(store: Store): Store {
+  const { journal } = store;
+  return {
+    ...store,
+    journal: {
+      cursor: () => journal.cursor(),
+      heads: (request) => journal.heads(request),
+      drop: (request) => journal.drop(request),
+      deadLetter: (request) => journal.deadLetter(request),
+      async admit(request) {
+        const found = request.updates.filter(({ body }) => isFatal(body));
+        const fatal = found.length;
+        if (fatal > 0 && wanted === "received") die("received");
+        const answer = await journal.admit(request);
+        if (fatal > 0) {
+          batch.isIn = true;
+          batch.open += fatal;
+          for (const { lane } of found) batch.lanes.add(lane);
+          tell({ type: "step", step: `durable ${fatal}` });
+        }
+        return answer;
+      },
+    },
+  };
+}
+
+function withLinkSteps(link: Link): Link {
+  return {
+    closed: link.closed,
+    close: () => {
+      link.close();
+    },
+    async request(envelope, timeoutMs) {
+      const isForward = envelope.kind.startsWith("leader.forward") && isFatal(JSON.stringify(envelope));
+      if (isForward && wanted === "admitted") die("admitted");
+      const outcome = await link.request(envelope, timeoutMs);
+      if (!isForward) return outcome;
+      batch.open -= 1;
+      if (wanted !== "forwarded") return outcome;
+      answered += 1;
+      if (answered === batch.lanes.size) die("forwarded");
+      // This answer was never read either; the other threads' first updates are on their way.
+      return never();
+    },
+  };
+}
+
+function withTransportSteps(transport: Transport): Transport {
+  return {
+    leaderAddress: transport.leaderAddress,
+    followerAddress: (instance) => transport.followerAddress(instance),
+    listen: (request) => transport.listen(request),
+    dial: async (address, timeoutMs) => withLinkSteps(await transport.dial(address, timeoutMs)),
+  };
+}
+
+/** For `acked`: the poll after the batch waits until all is answered, and then never leaves. */
+function withPollStep(telegram: TelegramApi): TelegramApi {
+  return {
+    async call(method, payload, limits) {
+      if (method === "getUpdates" && wanted === "acked" && batch.isIn) {
+        while (batch.open > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        // The answer is noted by the chart before this turn of the event loop is over.
+        setImmediate(() => die("acked"));
+        return never();
+      }
+      return telegram.call(method, payload, limits);
+    },
+  };
+}
+
+const token = must("TELEGRAM_BOT_TOKEN");
+const folder = stateFolder({ token, home: must("PARTYLINE_HOME") });
+const user = Number(must("PARTYLINE_USER"));
+const clock = systemClock();
+const ids = systemIds();
+const processes = systemProcesses();
+const store = await openSqliteStore({ folder, clock });
+if ("kind" in store) throw new Error(store.reason);
+const open = new Map<string, HandedUpdate>();
+
+const composed = composeInstance(
+  {
+    stage: { clock, log: { event: () => undefined }, inspect: () => undefined },
+    ids,
+    processes,
+    store: withStoreSteps(store),
+    transport: withTransportSteps(createUnixTransport({ folder, clock, counters: { count: () => undefined } })),
+    telegram: withPollStep(createTelegramClient({ token, apiRoot: must("PARTYLINE_API_ROOT") })),
+  },
+  {
+    me: ids.instanceId(process.pid, clock.nowMs()),
+    incarnation: processes.own(),
+    secret: ids.secret(),
+    name: process.argv[process.argv.indexOf("--name") + 1] ?? "L",
+    audience: { user, chat: chatId(user) },
+    identity: {
+      protocolVersion,
+      runtimeBuild: version,
+      capabilities: [capability.durableAdmission, capability.sharedStore],
+    },
+    ack: "explicit",
+    lease: defaultLeaseTimings,
+    seats: defaultSeatTimings,
+    membership: defaultMembershipTimings,
+    pollSeconds: 30,
+    capabilityMs: 2_500,
+  },
+  {
+    isSecret: sameSecret,
+    handOut: (handed) => {
+      open.set(handed.id, handed);
+      const { id, update, redelivered } = handed;
+      tell({ type: "update", id, update, ...(redelivered ? { redelivered } : {}) });
+    },
+  },
+);
+
+let role = "none";
+composed.actor.on("instance.ready", ({ thread }) => {
+  const shown =
+    thread === null
+      ? null
+      : { chatId: thread.target.chatId, threadId: thread.target.threadId, slot: thread.slot, name: thread.threadName };
+  tell({ type: "ready", instanceId: composed.runtime.settings.me, role, thread: shown });
+});
+composed.actor.subscribe((snapshot) => {
+  const next = roleOf(snapshot);
+  if (next !== role) tell({ type: "role", role: (role = next), epoch: snapshot.context.epoch });
+});
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { type, id } = JSON.parse(line) as { type: string; id: string }; // the test's own lines
+  if (type === "ack") void open.get(id)?.ack();
+});
+composed.actor.start();

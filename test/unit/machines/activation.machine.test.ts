@@ -1,0 +1,253 @@
+import { describe, expect, it } from "vitest";
+import { activationMachine } from "../../../machines/activation.machine.ts";
+import { epoch } from "../../../machines/ids.ts";
+import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
+import { playChart } from "../../support/charts/play.ts";
+import { chat, me, mySeat, thread } from "../../support/charts/samples.ts";
+
+const start = () =>
+  playChart(activationMachine, {
+    epoch: epoch(4),
+    seat: mySeat,
+    me,
+    chatId: chat,
+    threadName: "Work",
+    capabilityMs: 2_500,
+  });
+const bound = { kind: "bound", thread: thread() } as const;
+const committed = { kind: "committed" } as const;
+const answered = { type: "polling.answered", added: 1 } as const;
+const troubled = (trouble: "conflict" | "failed") => ({ type: "polling.troubled", trouble, reason: "409" }) as const;
+const broke = { type: "companion.failed", companion: "poller", reason: "no socket" } as const;
+const fenced = { type: "activation.troubled", trouble: "fenced", reason: "the store holds a newer epoch" };
+
+const provisioning = () => start().answer("identify", { kind: "topics" });
+const seating = () => provisioning().answer("provisioning", bound);
+const listening = () => seating().answer("seatOwn", committed);
+const polled = () => listening().send({ type: "endpoint.open" });
+const active = () => polled().send({ type: "polling.started" });
+const classic = () => start().answer("identify", { kind: "noTopics" }).answer("seatOwn", committed);
+const scheduled = () => classic().after("capabilityInterval");
+const switching = () => scheduled().answer("identify", { kind: "topics" });
+
+const companions = ["endpoint", "dispatcher", "poller"];
+const running = (chart: ReturnType<typeof start>) =>
+  Object.keys(chart.requests).filter((src) => companions.includes(src));
+
+describe("becoming the bus leader, in order", () => {
+  it("thread, seat, endpoint, then dispatcher and poller; active when the poller has started", () => {
+    const chart = start();
+    expect(chart.requests).toEqual({ identify: undefined });
+    chart.answer("identify", { kind: "topics" });
+    const wish = { seat: mySeat, instanceId: me, chatId: chat, threadName: "Work" };
+    expect(chart.requests).toEqual({ provisioning: { epoch: 4, wish } });
+    chart.answer("provisioning", bound);
+    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: thread() } });
+    chart.answer("seatOwn", committed);
+    expect(chart.requests).toEqual({ endpoint: { epoch: 4 } });
+    chart.send({ type: "endpoint.open" });
+    expect(running(chart)).toEqual(companions);
+    expect(chart.facts).toEqual([]);
+    expect(chart.send({ type: "polling.started" }).facts).toEqual([{ type: "activation.active", thread: thread() }]);
+  });
+
+  it("ignores words of companions that do not run yet", () => {
+    const chart = start().send({ type: "endpoint.open" }).send({ type: "polling.started" }).send(answered);
+    chart.send({ type: "endpoint.failed", reason: "late" }).send({ type: "polling.fenced" }).send(troubled("conflict"));
+    expect(chart.send({ type: "polling.stopped" }).state).toBe("identifying");
+    expect(chart.facts).toEqual([]);
+  });
+});
+
+describe("leading", () => {
+  it("nudges the dispatcher when updates were admitted", () => {
+    expect(active().send(answered).told).toEqual([{ to: "dispatcher", event: { type: "journal.changed" } }]);
+  });
+
+  it("updates/OP-31: doubts its lease at once when somebody else polls, and not for other trouble", () => {
+    expect(active().send(troubled("conflict")).latest).toEqual([{ type: "activation.doubted" }]);
+    const chart = active().send(troubled("failed"));
+    expect(chart.latest).toEqual([]);
+    expect(chart.state).toBe("serving.polled.active");
+  });
+
+  it.each([
+    ["starts", polled],
+    ["runs", active],
+  ])("stands still when the store fences its poller while it %s", (_, reached) => {
+    const chart = reached().send({ type: "polling.fenced" });
+    expect(chart.state).toBe("fencedOff");
+    expect(chart.latest).toEqual([{ type: "activation.doubted" }, fenced]);
+    expect(chart.requests).toEqual({});
+    expect(chart.timers).toEqual({});
+  });
+});
+
+describe("rolling back", () => {
+  it.each([
+    [
+      "Telegram refuses the token",
+      () => start().answer("identify", { kind: "unauthorized", reason: "401" }),
+      "unauthorized",
+    ],
+    [
+      "Telegram cannot be asked",
+      () => start().answer("identify", { kind: "unavailable", reason: "502", afterMs: 0 }),
+      "unavailable",
+    ],
+    ["asking breaks", () => start().fail("identify"), "unavailable"],
+    ["the thread is refused", () => provisioning().answer("provisioning", { kind: "rejected", reason: "x" }), "thread"],
+    ["provisioning breaks", () => provisioning().fail("provisioning"), "thread"],
+    ["the seat cannot be written", () => seating().fail("seatOwn"), "unavailable"],
+    ["the endpoint cannot open", () => listening().send({ type: "endpoint.failed", reason: "in use" }), "endpoint"],
+    ["the endpoint breaks later", () => active().send({ type: "endpoint.failed", reason: "gone" }), "endpoint"],
+    ["a companion breaks", () => active().send(broke), "unavailable"],
+  ])("undoes everything when %s, says so, and tries again", (_, failed, trouble) => {
+    const chart = failed();
+    expect(chart.state).toBe("rollingBack");
+    expect(chart.latest).toMatchObject([{ type: "activation.troubled", trouble }]);
+    expect(chart.requests).toEqual({});
+    expect(chart.timers).toEqual({ retryPause: 250 });
+    expect(chart.after("retryPause").requests).toEqual({ identify: undefined });
+  });
+
+  it("waits longer each time, up to half a minute, and as long as Telegram asks", () => {
+    const chart = start();
+    const pauses = Array.from({ length: 9 }, () => {
+      const { retryPause } = chart.fail("identify").timers;
+      chart.after("retryPause");
+      return retryPause;
+    });
+    expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    const asked = start().answer("identify", { kind: "unavailable", reason: "429", afterMs: 7_000 });
+    expect(asked.timers).toEqual({ retryPause: 7_000 });
+  });
+
+  it("counts its failures anew once it was active", () => {
+    const chart = start().fail("identify").after("retryPause").answer("identify", { kind: "topics" });
+    chart.answer("provisioning", bound).answer("seatOwn", committed).send({ type: "endpoint.open" });
+    expect(chart.send({ type: "polling.started" }).send(broke).timers).toEqual({ retryPause: 250 });
+  });
+});
+
+describe("an epoch that is over", () => {
+  it.each([
+    ["its thread", () => provisioning().answer("provisioning", { kind: "fenced" })],
+    ["its seat", () => seating().answer("seatOwn", { kind: "fenced" })],
+    [
+      "its seat in classic",
+      () => start().answer("identify", { kind: "noTopics" }).answer("seatOwn", { kind: "fenced" }),
+    ],
+    ["its poll in classic", () => classic().send({ type: "polling.fenced" })],
+  ])("stops everything when the store refuses %s", (_, refused) => {
+    const chart = refused();
+    expect(chart.state).toBe("fencedOff");
+    expect(chart.latest).toEqual([{ type: "activation.doubted" }, fenced]);
+    expect(running(chart)).toEqual([]);
+  });
+});
+
+describe("classic: a bot without topics", () => {
+  it("takes its seat without a thread, then dispatches and polls for itself, with no endpoint", () => {
+    const chart = start().answer("identify", { kind: "noTopics" });
+    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: null } });
+    expect(chart.answer("seatOwn", committed).facts).toEqual([{ type: "activation.classic" }]);
+    expect(running(chart)).toEqual(["dispatcher", "poller"]);
+    expect(chart.send(answered).told).toEqual([{ to: "dispatcher", event: { type: "journal.changed" } }]);
+  });
+
+  it("tries again when its seat could not be written", () => {
+    expect(start().answer("identify", { kind: "noTopics" }).fail("seatOwn").state).toBe("rollingBack");
+  });
+
+  it.each([
+    ["has none", (chart: ReturnType<typeof start>) => chart.answer("identify", { kind: "noTopics" })],
+    ["is unknown", (chart: ReturnType<typeof start>) => chart.fail("identify")],
+  ])("looks for topics now and then, and goes on polling while the answer %s", (_, answer) => {
+    expect(classic().timers).toEqual({ capabilityInterval: 2_500 });
+    const chart = answer(scheduled());
+    expect(chart.state).toBe("dormant.polled.resting");
+    expect(running(chart)).toEqual(["dispatcher", "poller"]);
+  });
+
+  it("switches to the bus only after its poller is silent", () => {
+    const chart = switching();
+    expect(chart.told).toEqual([{ to: "poller", event: { type: "polling.stop" } }]);
+    expect(chart.state).toBe("dormant.polled.stoppingClassic");
+    chart.send({ type: "polling.stopped" });
+    expect(chart.state).toBe("provisioning");
+    expect(running(chart)).toEqual([]);
+  });
+
+  it("cuts a poller off that does not say that it stopped", () => {
+    expect(switching().timers).toEqual({ quiesceLimit: 1_000 });
+    const chart = switching().after("quiesceLimit");
+    expect(chart.state).toBe("provisioning");
+    expect(running(chart)).toEqual([]);
+  });
+
+  it("never has two pollers on the way to the bus", () => {
+    const chart = switching().send({ type: "polling.stopped" }).answer("provisioning", bound);
+    chart.answer("seatOwn", committed);
+    expect(running(chart)).toEqual(["endpoint"]);
+    expect(running(chart.send({ type: "endpoint.open" }))).toEqual(companions);
+  });
+});
+
+describe("stopping is leaving", () => {
+  it.each([
+    ["identifying", start],
+    ["provisioning", provisioning],
+    ["seating", seating],
+    ["listening", listening],
+    ["active", active],
+    ["classic", classic],
+    ["switching", switching],
+    ["rolling back", () => start().fail("identify")],
+    ["fenced off", () => active().send({ type: "polling.fenced" })],
+  ])("from %s: endpoint closed, poll cut, said so", (_, reached) => {
+    const chart = reached().send({ type: "activation.stop" });
+    expect(chart.status).toBe("done");
+    expect(chart.latest).toEqual([{ type: "activation.stopped" }]);
+    expect(chart.requests).toEqual({});
+  });
+});
+
+it("reads like this from classic to the bus", () => {
+  const chart = switching()
+    .send({ type: "polling.stopped" })
+    .answer("provisioning", bound)
+    .answer("seatOwn", committed);
+  chart.send({ type: "endpoint.open" }).send({ type: "polling.started" }).send(answered);
+  expect(chart.trace()).toMatchInlineSnapshot(`
+    "start → identifying
+      asks identify
+    identify answered noTopics → dormant.seating
+      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: null)
+    seatOwn answered committed → dormant.polled.resting
+      emits activation.classic
+      asks dispatcher (epoch: 4)
+      asks poller (epoch: 4)
+    after capabilityInterval → dormant.polled.scheduled
+      asks identify
+    identify answered topics → dormant.polled.stoppingClassic
+      tells poller polling.stop
+    polling.stopped → provisioning
+      asks provisioning (epoch: 4, wish: …)
+    provisioning answered bound (thread: …) → seating
+      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: …)
+    seatOwn answered committed → serving.listening
+      asks endpoint (epoch: 4)
+    endpoint.open → serving.polled.polling
+      asks dispatcher (epoch: 4)
+      asks poller (epoch: 4)
+    polling.started → serving.polled.active
+      emits activation.active (thread: …)
+    polling.answered (added: 1) → serving.polled.active
+      tells dispatcher journal.changed"
+  `);
+});
+
+it("every transition of the chart is taken", () => {
+  expect(faultsOfCoverage(activationMachine)).toEqual(noFaults);
+});

@@ -1,0 +1,302 @@
+import { describe, expect, it } from "vitest";
+import {
+  asBody,
+  canonicalInteger,
+  confineOwnCall,
+  isRetrySafe,
+  mayV1FollowerCall,
+  messageOf,
+  messagesMade,
+  withoutMarkers,
+} from "../../../machines/calls.rules.ts";
+import type { Body } from "../../../machines/calls.rules.ts";
+import { chatId, threadId } from "../../../machines/ids.ts";
+import { aggregateDeliveryMarker, crossTargetDeliveryMarker } from "../../../machines/wire/constants.ts";
+
+const own = { chatId: chatId(-1001), threadId: threadId(5) };
+const ownChat = { chat_id: -1001 };
+const ownTarget = { ...ownChat, message_thread_id: 5 };
+const otherChat = { chat_id: -1002 };
+const otherThread = { ...ownChat, message_thread_id: 6 };
+const aggregate = { [aggregateDeliveryMarker]: true };
+const cross = { [crossTargetDeliveryMarker]: true };
+
+interface Row {
+  readonly methods: readonly string[];
+  readonly allowed: readonly Body[];
+  readonly refused: readonly Body[];
+  /** What the store says of the message that the body names. */
+  readonly ownsMessage?: boolean;
+}
+
+/** Protocol §4.9, row by row: the first matching one decides. */
+const table: Readonly<Record<string, Row>> = {
+  "whatever the body": {
+    methods: ["answerCallbackQuery", "answerGuestQuery", "getMe"],
+    allowed: [{}, otherChat],
+    refused: [],
+  },
+  "commands, each with its two texts": {
+    methods: ["setMyCommands"],
+    allowed: [{ commands: [] }, { commands: [{ command: "a", description: "b" }] }],
+    refused: [
+      {},
+      { commands: {} },
+      { commands: [{ command: "a" }] },
+      { commands: [{ command: 1, description: "b" }] },
+      { commands: [{ command: "a", description: "b" }, "c"] },
+    ],
+  },
+  "own chat, any thread": {
+    methods: ["sendChatAction"],
+    allowed: [ownChat, ownTarget, otherThread, { chat_id: "-1001" }],
+    refused: [{}, otherChat, { chat_id: "-01001" }, { chat_id: " -1001" }, { chat_id: null }],
+  },
+  "aggregate marker: own chat, no thread": {
+    methods: ["sendMessage"],
+    allowed: [
+      { ...ownChat, ...aggregate },
+      { ...ownChat, ...aggregate, ...cross },
+    ],
+    refused: [
+      { ...ownTarget, ...aggregate },
+      { ...otherThread, ...aggregate },
+      { ...otherChat, ...aggregate },
+      // With both markers the aggregate row decides, and it wants no thread.
+      { ...otherThread, ...aggregate, ...cross },
+      // Counts only when exactly true.
+      { ...ownChat, [aggregateDeliveryMarker]: "true" },
+      { ...ownChat, [aggregateDeliveryMarker]: 1 },
+    ],
+  },
+  "cross-target marker: own chat, another thread or none": {
+    methods: ["sendMessage", "sendRichMessage"],
+    allowed: [
+      { ...ownChat, ...cross },
+      { ...otherThread, ...cross },
+      { ...ownChat, message_thread_id: "6", ...cross },
+    ],
+    refused: [
+      { ...ownTarget, ...cross },
+      { ...ownChat, message_thread_id: "5", ...cross },
+      { ...otherChat, ...cross },
+      // protocol/O-37: not canonical, so it is no integer.
+      { ...ownChat, message_thread_id: "06", ...cross },
+      { ...ownChat, message_thread_id: null, ...cross },
+      { ...ownChat, message_thread_id: 6.5, ...cross },
+      { ...otherThread, [crossTargetDeliveryMarker]: 1 },
+    ],
+  },
+  "own message": {
+    methods: ["deleteMessage", "editMessageReplyMarkup", "editMessageText"],
+    allowed: [
+      { ...ownChat, message_id: 7 },
+      { chat_id: "-1001", message_id: "7" },
+    ],
+    refused: [{ ...otherChat, message_id: 7 }, { message_id: 7 }],
+    ownsMessage: true,
+  },
+  "own message, when it is another's": {
+    methods: ["deleteMessage", "editMessageReplyMarkup", "editMessageText"],
+    allowed: [],
+    refused: [{ ...ownChat, message_id: 7 }],
+    ownsMessage: false,
+  },
+  "own target": {
+    methods: [
+      "closeForumTopic",
+      "deleteForumTopic",
+      "editForumTopic",
+      "sendMessage",
+      "sendMessageDraft",
+      "sendRichMessage",
+      "sendRichMessageDraft",
+    ],
+    allowed: [ownTarget, { chat_id: "-1001", message_thread_id: "5" }],
+    refused: [
+      {},
+      ownChat,
+      otherThread,
+      { ...otherChat, message_thread_id: 5 },
+      { ...ownChat, message_thread_id: "05" },
+    ],
+  },
+  "anything else": {
+    methods: [
+      "getUpdates",
+      "deleteWebhook",
+      "setWebhook",
+      "createForumTopic",
+      "sendPhoto",
+      "forwardMessage",
+      "pinChatMessage",
+      "GETME",
+      "",
+      "constructor",
+    ],
+    allowed: [],
+    refused: [{}, ownTarget],
+    ownsMessage: true,
+  },
+};
+
+describe("calls of a v1 follower (protocol §4.9)", () => {
+  const cases = Object.entries(table).flatMap(([name, row]) =>
+    row.methods.map((method) => [method, name, row] as const),
+  );
+
+  it.each(cases)("%s: %s", (method, _, { allowed, refused, ownsMessage = false }) => {
+    const may = (body: Body) => mayV1FollowerCall({ method, body }, own, ownsMessage);
+    for (const body of allowed) expect([body, may(body)]).toEqual([body, true]);
+    for (const body of refused) expect([body, may(body)]).toEqual([body, false]);
+  });
+
+  it("a marker on a method without a marker row changes nothing", () => {
+    const may = (method: string, body: Body) => mayV1FollowerCall({ method, body }, own, false);
+    expect(may("sendRichMessage", { ...ownChat, ...aggregate })).toBe(false);
+    expect(may("sendMessageDraft", { ...otherThread, ...cross })).toBe(false);
+    expect(may("editForumTopic", { ...ownTarget, ...cross })).toBe(true);
+  });
+});
+
+describe("calls of our own instances", () => {
+  const confine = (method: string, body: Body, ownsMessage = false) =>
+    confineOwnCall({ method, body }, { chatId: -1001, threadId: 5 }, ownsMessage);
+  const allowed = (method: string, body: Body) => ({ kind: "allowed", call: { method, body } });
+
+  it.each(["sendMessage", "sendPhoto", "copyMessage", "forwardMessage", "editForumTopic"])(
+    "%s gets the instance's own chat and thread filled in",
+    (method) => {
+      expect(confine(method, { text: "x" })).toEqual(allowed(method, { text: "x", ...ownTarget }));
+      expect(confine(method, ownTarget)).toEqual(allowed(method, ownTarget));
+      expect(confine(method, { chat_id: "-1001", message_thread_id: "5" })).toEqual(allowed(method, ownTarget));
+    },
+  );
+
+  it("are refused into another chat and another thread, with the reason", () => {
+    expect(confine("sendMessage", otherChat)).toEqual({
+      kind: "refused",
+      reason: "chat -1002 is not this instance's chat",
+    });
+    expect(confine("sendMessage", otherThread)).toEqual({
+      kind: "refused",
+      reason: "thread 6 is not this instance's thread",
+    });
+    expect(confine("getChat", otherChat)).toMatchObject({ kind: "refused" });
+  });
+
+  it("touch only the instance's own messages; the chat is filled in", () => {
+    expect(confine("editMessageText", { message_id: 7 }, true)).toEqual(
+      allowed("editMessageText", { message_id: 7, ...ownChat }),
+    );
+    expect(confine("editMessageText", { message_id: 7 })).toEqual({
+      kind: "refused",
+      reason: "message 7 is not this instance's message",
+    });
+    expect(confine("deleteMessage", { ...ownChat, message_id: 7 })).toMatchObject({ kind: "refused" });
+    expect(confine("setMessageReaction", { ...ownChat, message_id: 7 }, true)).toMatchObject({ kind: "allowed" });
+  });
+
+  it("pass as they are when they name neither chat nor message", () => {
+    expect(confine("getMe", {})).toEqual(allowed("getMe", {}));
+    expect(confine("answerCallbackQuery", { callback_query_id: "1" })).toMatchObject({ kind: "allowed" });
+    const inline = { inline_message_id: "1", text: "x" };
+    expect(confine("editMessageText", inline)).toEqual(allowed("editMessageText", inline));
+  });
+
+  it.each([
+    "getUpdates",
+    "setWebhook",
+    "deleteWebhook",
+    "logOut",
+    "close",
+    "createForumTopic",
+    "leaveChat",
+    "unpinAllChatMessages",
+  ])("%s concerns the line, and is refused", (method) => {
+    expect(confine(method, {})).toMatchObject({ kind: "refused" });
+  });
+
+  it("have the whole chat while the bot has no topics, and get no thread", () => {
+    const whole = (body: Body) =>
+      confineOwnCall({ method: "sendMessage", body }, { chatId: -1001, threadId: null }, false);
+    expect(whole({ text: "x" })).toEqual(allowed("sendMessage", { text: "x", ...ownChat }));
+    expect(whole(otherThread)).toEqual(allowed("sendMessage", otherThread));
+    expect(whole(otherChat)).toMatchObject({ kind: "refused" });
+  });
+});
+
+describe("small readings", () => {
+  it("an integer is one, or its canonical decimal text (protocol/O-37)", () => {
+    expect([5, 0, -5, "5", "0", "-5"].map(canonicalInteger)).toEqual([5, 0, -5, 5, 0, -5]);
+    for (const bad of [
+      "05",
+      "-0",
+      "+5",
+      "5.0",
+      " 5",
+      "",
+      "1e3",
+      5.5,
+      Number.NaN,
+      "9007199254740992",
+      null,
+      {},
+      [5],
+      true,
+    ])
+      expect(canonicalInteger(bad)).toBeNull();
+  });
+
+  it("the message a call is about", () => {
+    expect(messageOf({ message_id: "7" })).toBe(7);
+    expect(messageOf({ message_id: "07" })).toBeNull();
+    expect(messageOf({})).toBeNull();
+  });
+
+  it("a body is an object that is no array", () => {
+    expect(asBody({ a: 1 })).toEqual({ a: 1 });
+    for (const bad of [null, undefined, [], "x", 1]) expect(asBody(bad)).toBeNull();
+  });
+
+  it("markers never reach Telegram, whatever they hold (protocol/AP-1)", () => {
+    const body = { chat_id: 1, [aggregateDeliveryMarker]: true, [crossTargetDeliveryMarker]: "x" };
+    expect(withoutMarkers(body)).toEqual({ chat_id: 1 });
+    expect(Object.keys(body)).toHaveLength(3);
+  });
+});
+
+describe("what may be repeated after an unknown outcome (protocol/AC-4)", () => {
+  it.each([
+    "deleteMessage",
+    "editMessageText",
+    "getMe",
+    "getChat",
+    "getChatMember",
+    "sendChatAction",
+    "sendMessageDraft",
+  ])("%s", (method) => {
+    expect(isRetrySafe(method)).toBe(true);
+  });
+
+  it.each(["sendMessage", "sendPhoto", "forwardMessage", "copyMessage", "createForumTopic", "pinChatMessage", ""])(
+    "not %s",
+    (method) => {
+      expect(isRetrySafe(method)).toBe(false);
+    },
+  );
+});
+
+describe("the messages a call made (protocol/MO-2)", () => {
+  it("are those of the result, single or many", () => {
+    expect(messagesMade("sendMessage", { message_id: 7 })).toEqual([7]);
+    expect(messagesMade("sendMediaGroup", [{ message_id: 7 }, { message_id: "8" }, {}])).toEqual([7, 8]);
+    expect(messagesMade("copyMessage", { message_id: 7 })).toEqual([7]);
+  });
+
+  it("are none for other calls, nor for a result without an id", () => {
+    expect(messagesMade("editMessageText", { message_id: 7 })).toEqual([]);
+    expect(messagesMade("sendChatAction", true)).toEqual([]);
+    expect(messagesMade("sendMessage", null)).toEqual([]);
+  });
+});

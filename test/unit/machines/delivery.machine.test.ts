@@ -1,0 +1,206 @@
+import { describe, expect, it } from "vitest";
+import { attemptDelayMs, attemptsMax, deliveryMachine, patienceMaxMs } from "../../../machines/delivery.machine.ts";
+import type { DeliveryInput, Route } from "../../../machines/delivery.machine.ts";
+import { epoch, generation } from "../../../machines/ids.ts";
+import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
+import { playChart } from "../../support/charts/play.ts";
+import { chat, facts, mySeat, person, rival } from "../../support/charts/samples.ts";
+
+const start = (differs: Partial<DeliveryInput> = {}) =>
+  playChart(deliveryMachine, {
+    epoch: epoch(4),
+    facts: facts(),
+    audience: { user: person, chat },
+    attempts: 0,
+    notBeforeMs: 0,
+    patienceMs: patienceMaxMs,
+    refusals: 0,
+    ...differs,
+  });
+const stranger = facts({ user: 666 });
+const recipient = { kind: "follower", instanceId: rival, generation: generation("g1") } as const;
+const toFollower: Route = { kind: "seat", seat: mySeat, recipient };
+const toAbsent: Route = { kind: "seat", seat: mySeat, recipient: { kind: "absent" } };
+const nobody: Route = { kind: "nobody", reason: "no thread" };
+const refusal = { kind: "refused", reason: "stale" } as const;
+const unknown = { kind: "unknown", reason: "cut" } as const;
+
+const returned = (refusals: number) => ({ type: "delivery.returned", refusals });
+
+const forwarding = () => start().answer("findOwner", toFollower);
+const awaiting = () => start().answer("findOwner", toAbsent);
+const pausing = () => forwarding().answer("forwardUpdate", refusal);
+
+describe("authorisation, before any effect (updates/OP-33)", () => {
+  it("asks for nothing but the drop of a stranger's update", () => {
+    const delivery = start({ facts: stranger });
+    expect(delivery.requests).toEqual({ dropUpdate: { epoch: 4, reason: "unauthorized" } });
+    expect(delivery.facts).toEqual([]);
+  });
+
+  it("comes before a retry and before a dead letter, too", () => {
+    expect(start({ facts: stranger, notBeforeMs: 5_000 }).state).toBe("dropping.ending");
+    expect(start({ facts: stranger, attempts: attemptsMax }).state).toBe("dropping.ending");
+  });
+
+  it("drops with its reason, once", () => {
+    const delivery = start({ facts: stranger }).answer("dropUpdate", { kind: "ended" });
+    expect(delivery.status).toBe("done");
+    expect(delivery.facts).toEqual([{ type: "delivery.dropped", reason: "unauthorized" }]);
+    expect(Object.keys(delivery.requests)).toEqual([]);
+  });
+
+  it("lets an update pass that the audience may cause", () => {
+    expect(start().requests).toEqual({ findOwner: { facts: facts() } });
+  });
+
+  it("asks the store again when the drop was not observed, and is fenced when the epoch is over", () => {
+    const delivery = start({ facts: stranger }).fail("dropUpdate");
+    expect(delivery.timers).toEqual({ retryInterval: 250 });
+    delivery.after("retryInterval").answer("dropUpdate", { kind: "fenced" });
+    expect(delivery.facts).toEqual([{ type: "delivery.fenced" }]);
+  });
+});
+
+describe("a handler that failed", () => {
+  it("is given the update again after the wait, and nothing is asked meanwhile", () => {
+    const delivery = start({ attempts: 1, notBeforeMs: 1_000 });
+    expect(delivery.state).toBe("retryWait");
+    expect(delivery.requests).toEqual({});
+    expect(delivery.timers).toEqual({ untilNextAttempt: 1_000 });
+    expect(delivery.send({ type: "seats.changed" }).state).toBe("retryWait");
+    expect(delivery.after("untilNextAttempt").requests).toEqual({ findOwner: { facts: facts() } });
+  });
+
+  it("has a last attempt; after it the update is a dead letter", () => {
+    expect(start({ attempts: attemptsMax - 1, notBeforeMs: 1 }).state).toBe("retryWait");
+    const delivery = start({ attempts: attemptsMax, notBeforeMs: 1 });
+    expect(delivery.requests).toEqual({ deadLetterUpdate: { epoch: 4, reason: "its handler failed 12 times" } });
+  });
+
+  it("waits 1, 2, 4, … seconds, at most a minute", () => {
+    expect([1, 2, 3, 6, 7, 12].map(attemptDelayMs)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
+    expect(attemptDelayMs(0)).toBe(1_000);
+  });
+});
+
+describe("routing", () => {
+  it("sets aside what no seat owns", () => {
+    expect(start().answer("findOwner", nobody).requests).toEqual({
+      deadLetterUpdate: { epoch: 4, reason: "no thread" },
+    });
+  });
+
+  it("waits for a seat without a live holder, and says so", () => {
+    expect(awaiting().state).toBe("awaitingSeat");
+    expect(awaiting().facts).toEqual([{ type: "delivery.waiting", seat: mySeat }]);
+    expect(awaiting().timers).toEqual({ patience: 24 * 60 * 60_000 });
+  });
+
+  it.each([
+    ["a follower", recipient],
+    ["the leader itself", { kind: "self" } as const],
+  ])("forwards to %s", (_, to) => {
+    const delivery = start().answer("findOwner", { kind: "seat", seat: mySeat, recipient: to });
+    expect(delivery.requests).toEqual({ forwardUpdate: { seat: mySeat, recipient: to } });
+  });
+
+  it("looks again, later each time, when the owner could not be looked up", () => {
+    const delivery = start().fail("findOwner");
+    expect(delivery.timers).toEqual({ refusalPause: 40 });
+    expect(delivery.after("refusalPause").fail("findOwner").timers).toEqual({ refusalPause: 80 });
+    expect(delivery.facts).toEqual([]);
+  });
+
+  it("ignores changes of seats: it looks anyway", () => {
+    expect(start().send({ type: "seats.changed" }).requests).toEqual({ findOwner: { facts: facts() } });
+  });
+});
+
+describe("waiting for a seat", () => {
+  it("gives the update back when a seat changed hands: an earlier one may have come back to its lane", () => {
+    expect(awaiting().send({ type: "seats.changed" }).latest).toEqual([returned(0)]);
+  });
+
+  it("sets the update aside when nobody came for it", () => {
+    const delivery = awaiting().after("patience");
+    expect(delivery.requests).toEqual({ deadLetterUpdate: { epoch: 4, reason: "nobody took it for 24 hours" } });
+  });
+});
+
+describe("forwarding", () => {
+  it("is settled by an acceptance, once", () => {
+    const delivery = forwarding().answer("forwardUpdate", { kind: "accepted" });
+    expect(delivery.status).toBe("done");
+    expect(delivery.facts).toEqual([{ type: "delivery.accepted", seat: mySeat }]);
+  });
+
+  it("after a refusal and a pause the update is given back: another may be the lane's head by then", () => {
+    for (const delivery of [pausing().after("refusalPause"), pausing().send({ type: "seats.changed" })]) {
+      expect(delivery.status).toBe("done");
+      expect(delivery.facts).toEqual([returned(1)]);
+    }
+  });
+
+  it.each([
+    ["the answer was lost", () => forwarding().answer("forwardUpdate", unknown)],
+    ["the forward broke", () => forwarding().fail("forwardUpdate")],
+  ])("keeps the update, which is perhaps taken, and asks again when %s", (_, lost) => {
+    const delivery = lost();
+    expect(delivery.state).toBe("asking");
+    expect(delivery.send({ type: "seats.changed" }).state).toBe("asking");
+    expect(delivery.after("refusalPause").requests).toEqual({ findOwner: { facts: facts() } });
+    delivery.answer("findOwner", toFollower).answer("forwardUpdate", { kind: "accepted" });
+    expect(delivery.facts).toEqual([{ type: "delivery.accepted", seat: mySeat }]);
+  });
+
+  it("pauses longer the more often its lane was refused, up to a second; none of them is an attempt", () => {
+    const refused = (refusals: number) =>
+      start({ refusals }).answer("findOwner", toFollower).answer("forwardUpdate", refusal);
+    expect([0, 1, 2, 3, 4, 5, 99].map((times) => refused(times).timers["refusalPause"])).toEqual([
+      40, 80, 160, 320, 640, 1_000, 1_000,
+    ]);
+    expect(refused(2).after("refusalPause").facts).toEqual([returned(3)]);
+    expect(refused(2).context.attempts).toBe(0);
+  });
+
+  it("never has two forwards under way", () => {
+    const delivery = forwarding().send({ type: "seats.changed" });
+    expect(Object.keys(delivery.requests)).toEqual(["forwardUpdate"]);
+  });
+});
+
+describe("a dead letter", () => {
+  const ending = () => start().answer("findOwner", nobody);
+
+  it("is one when it is written, with its reason", () => {
+    const delivery = ending().answer("deadLetterUpdate", { kind: "ended" });
+    expect(delivery.facts).toEqual([{ type: "delivery.deadLettered", reason: "no thread" }]);
+  });
+
+  it("is written again when the store did not answer, and is none when the epoch is over", () => {
+    const delivery = ending().fail("deadLetterUpdate");
+    expect(delivery.state).toBe("deadLettering.waiting");
+    delivery.after("retryInterval").answer("deadLetterUpdate", { kind: "fenced" });
+    expect(delivery.facts).toEqual([{ type: "delivery.fenced" }]);
+  });
+});
+
+it("reads like this from a retry to being given back", () => {
+  const delivery = start({ attempts: 1, notBeforeMs: 1_000 }).after("untilNextAttempt").answer("findOwner", toFollower);
+  delivery.answer("forwardUpdate", refusal).after("refusalPause");
+  expect(delivery.trace()).toMatchInlineSnapshot(`
+    "start → retryWait
+    after untilNextAttempt → routing
+      asks findOwner (facts: …)
+    findOwner answered seat (seat: manual:profile:one, recipient: …) → forwarding
+      asks forwardUpdate (seat: manual:profile:one, recipient: …)
+    forwardUpdate answered refused (reason: stale) → pausing
+    after refusalPause → returned
+      emits delivery.returned (refusals: 1)"
+  `);
+});
+
+it("every transition of the chart is taken", () => {
+  expect(faultsOfCoverage(deliveryMachine)).toEqual(noFaults);
+});

@@ -1,0 +1,267 @@
+import { describe, expect, it } from "vitest";
+import { epoch, instanceId, seatKey } from "../../../machines/ids.ts";
+import { instanceMachine, roleOf } from "../../../machines/instance.machine.ts";
+import type { InstanceEvent } from "../../../machines/instance.machine.ts";
+import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
+import { playChart } from "../../support/charts/play.ts";
+import { holder, me, mySeat, rival, thread } from "../../support/charts/samples.ts";
+import {
+  activated,
+  bus,
+  choosing,
+  classic,
+  claiming,
+  electing,
+  following,
+  freeSeat,
+  granted,
+  joined,
+  lastFact,
+  leading,
+  leave,
+  observed,
+  refused,
+  registeredAs,
+  seeking,
+  start,
+  stop,
+  taken,
+} from "./instance-scenes.ts";
+
+const troubled = (trouble: string, reason: string) => ({ type: "instance.troubled", trouble, reason });
+
+describe("taking a seat", () => {
+  it("looks at the claims on the wished name, then claims against what it saw", () => {
+    expect(start("one").requests).toEqual({ readSeatClaims: { name: "one" } });
+    expect(claiming().requests).toEqual({ claimSeat: { seat: mySeat, expected: null } });
+    const dead = choosing([{ seat: mySeat, instanceId: rival, liveness: "dead" }]);
+    expect(dead.requests).toEqual({ claimSeat: { seat: mySeat, expected: rival } });
+  });
+
+  it("is refused, with the reason, when a live instance has the name and keeps it for ten more looks", () => {
+    const instance = refused();
+    expect(instance.status).toBe("done");
+    expect(instance.output).toMatchObject({ kind: "refused", reason: expect.stringContaining("is running") as string });
+    expect(instance.told).toEqual([]);
+  });
+
+  it("doubts at first that the name is taken: a killed predecessor takes a moment to vanish", () => {
+    const instance = choosing([taken]);
+    expect(instance.timers).toEqual({ doubtInterval: 100 });
+    expect(instance.after("doubtInterval").answer("readSeatClaims", freeSeat).state).toBe("starting.claiming");
+  });
+
+  it("looks again when somebody was faster", () => {
+    expect(claiming().answer("claimSeat", { kind: "taken" }).state).toBe("starting.looking");
+  });
+
+  it.each([
+    ["look", () => start("one").fail("readSeatClaims", new Error("busy"))],
+    ["claim", () => claiming().fail("claimSeat", new Error("busy"))],
+  ])("says so and looks again when a %s was not observed", (_, failed) => {
+    const instance = failed();
+    expect(instance.facts).toEqual([troubled("store", "Error: busy")]);
+    expect(instance.timers).toEqual({ retryInterval: 250 });
+    expect(instance.after("retryInterval").state).toBe("starting.looking");
+  });
+
+  it("goes online with its seat: the lease chart starts", () => {
+    expect(seeking().requests).toEqual({ lease: undefined });
+    expect(seeking().context.seat).toBe(mySeat);
+  });
+
+  it("an unnamed one takes the lowest free number", () => {
+    const claims = [{ seat: seatKey("manual:parent:0"), instanceId: rival, liveness: "alive" } as const];
+    const instance = start(null).answer("readSeatClaims", { request: { owner: "parent", name: null }, claims });
+    expect(instance.requests).toEqual({ claimSeat: { seat: "manual:parent:1", expected: null } });
+  });
+});
+
+describe("which role", () => {
+  it.each([
+    ["follower of whoever is observed", () => seeking().send(observed(3)), "online.following.joining"],
+    ["one who stands", () => seeking().send({ type: "lease.standing" }), "online.electing"],
+    ["leader when granted", () => electing().send(granted(4)), "online.leading.activating"],
+    ["follower when another was faster", () => electing().send(observed(4)), "online.following.joining"],
+    ["one who stands, after following", () => joined().send({ type: "lease.standing" }), "online.electing"],
+    ["leader, granted while following", () => joined().send(granted(4)), "online.leading.activating"],
+    ["seeking when the lease is lost", () => bus().send({ type: "lease.lost", epoch: epoch(4) }), "online.seeking"],
+    ["follower of a newer epoch, even from leading", () => bus().send(observed(5)), "online.following.joining"],
+  ])("is a %s", (_, reached, state) => {
+    expect(reached().state).toBe(state);
+  });
+
+  it("does not follow, while leading, what is not newer than its own grant", () => {
+    const instance = leading().send(observed(4)).send(observed(3)).send({ type: "lease.standing" });
+    expect(instance.state).toBe("online.leading.activating");
+    expect(instance.send({ type: "lease.renewed", epoch: epoch(4), remainingMs: 1 }).state).toBe(
+      "online.leading.activating",
+    );
+  });
+
+  it("leads under the grant it was given, with its seat, and stops following", () => {
+    expect(joined().send(granted(4)).requests).toEqual({ lease: undefined, activation: { epoch: 4, seat: mySeat } });
+  });
+
+  it("stops leading at once when the lease is lost, and keeps the lease chart", () => {
+    expect(bus().send({ type: "lease.lost", epoch: epoch(4) }).requests).toEqual({ lease: undefined });
+  });
+
+  it("leads anew under the next grant", () => {
+    const instance = bus()
+      .send({ type: "lease.lost", epoch: epoch(4) })
+      .send({ type: "lease.standing" });
+    expect(instance.send(granted(5)).requests).toMatchObject({ activation: { epoch: 5 } });
+  });
+});
+
+describe("following", () => {
+  it("registers at the leader it observed", () => {
+    const wanted = { lease: undefined, membership: { leader: holder(), seat: mySeat } };
+    expect(following().requests).toEqual(wanted);
+  });
+
+  it("is ready when registered", () => {
+    expect(joined().latest).toEqual([{ type: "instance.ready", thread: thread() }]);
+  });
+
+  it.each([
+    ["joining", following],
+    ["joined", joined],
+  ])("asks the lease chart to look when it loses its leader from sight while %s, and joins again", (_, reached) => {
+    const instance = reached().send({ type: "membership.lost", reason: "closed" });
+    expect(instance.told).toEqual([{ to: "lease", event: { type: "lease.check" } }]);
+    expect(instance.state).toBe("online.following.joining");
+    expect(instance.send(registeredAs("g2")).state).toBe("online.following.joined");
+  });
+
+  it("reports a refusal and goes on joining", () => {
+    const instance = following().send({ type: "membership.refused", reason: "no threads" });
+    expect(instance.latest).toEqual([troubled("membership.refused", "no threads")]);
+    expect(instance.state).toBe("online.following.joining");
+  });
+
+  it("follows a new leader with a new membership, and stays with the same one", () => {
+    const same = joined().send(observed(3));
+    expect(same.state).toBe("online.following.joined");
+    const other = { ...holder(instanceId("300:3")) };
+    const instance = joined().send({ type: "lease.observed", epoch: epoch(5), holder: other });
+    expect(instance.state).toBe("online.following.joining");
+    expect(instance.requests).toMatchObject({ membership: { leader: other } });
+  });
+});
+
+describe("leading", () => {
+  it("is ready on the bus with its thread", () => {
+    expect(bus().latest).toEqual([{ type: "instance.ready", thread: thread() }]);
+  });
+
+  it("is ready in classic without one, and again when the bus comes", () => {
+    expect(classic().latest).toEqual([{ type: "instance.ready", thread: null }]);
+    const instance = classic().send(activated);
+    expect(instance.state).toBe("online.leading.bus");
+    expect(instance.latest).toEqual([{ type: "instance.ready", thread: thread() }]);
+  });
+
+  it("asks the lease chart to look when its activation doubts", () => {
+    expect(bus().send({ type: "activation.doubted" }).told).toEqual([{ to: "lease", event: { type: "lease.check" } }]);
+  });
+
+  it("passes its activation's troubles on", () => {
+    const trouble = { type: "activation.troubled", trouble: "endpoint", reason: "in use" } as const;
+    expect(leading().send(trouble).latest).toEqual([troubled("endpoint", "in use")]);
+  });
+});
+
+describe("facts that the state at hand has no use for", () => {
+  const late: readonly InstanceEvent[] = [
+    observed(9),
+    { type: "lease.standing" },
+    granted(9),
+    { type: "lease.renewed", epoch: epoch(9), remainingMs: 1 },
+    { type: "lease.lost", epoch: epoch(9) },
+    { type: "lease.releasing" },
+    { type: "lease.released" },
+    registeredAs("g9"),
+    { type: "membership.lost", reason: "" },
+    { type: "membership.refused", reason: "" },
+    { type: "membership.left", confirmed: true, reason: "" },
+    activated,
+    { type: "activation.classic" },
+    { type: "activation.troubled", trouble: "thread", reason: "" },
+    { type: "activation.doubted" },
+    { type: "activation.stopped" },
+  ];
+
+  it.each(late.map((fact) => [fact.type, fact] as const))(
+    "%s changes nothing and causes nothing while starting",
+    (_, fact) => {
+      const instance = start("one").send(fact);
+      expect(instance.state).toBe("starting.looking");
+      expect([...instance.facts, ...instance.told]).toEqual([]);
+    },
+  );
+
+  it("are ignored, all of them, while the seat goes back", () => {
+    const instance = claiming().send(stop);
+    for (const fact of late) instance.send(fact);
+    expect(instance.send(leave).state).toBe("closing");
+    expect([...instance.facts, ...instance.told]).toEqual([]);
+  });
+
+  it("but a companion that broke is reported wherever it happens", () => {
+    for (const instance of [start("one"), seeking(), joined(), bus()]) {
+      instance.send({ type: "companion.failed", companion: "inbox", reason: "no socket" });
+      expect(lastFact(instance)).toEqual(troubled("companion.failed", "no socket"));
+    }
+  });
+});
+
+it("tells its role in every state", () => {
+  const roles = [start("one"), seeking(), electing(), following(), joined(), leading(), bus(), classic()].map((each) =>
+    roleOf(each.view),
+  );
+  expect(roles).toEqual(["starting", "seeking", "electing", "follower", "follower", "leader", "leader", "classic"]);
+  const ends = [
+    following().send(leave),
+    bus().send(leave),
+    bus().send(stop),
+    joined().send(stop),
+    claiming().send(stop),
+  ];
+  expect(ends.map((each) => roleOf(each.view))).toEqual(ends.map(() => "stopping"));
+  expect(roleOf(claiming().send(stop).answer("releaseSeat", undefined).view)).toBe("stopped");
+  expect(roleOf(refused().view)).toBe("stopped");
+});
+
+it("reads like this from the start to leading", () => {
+  const instance = playChart(instanceMachine, { me, name: "one" }).answer("readSeatClaims", freeSeat);
+  instance.answer("claimSeat", { kind: "claimed" }).send(observed(3)).send(registeredAs("g1"));
+  instance.send({ type: "membership.lost", reason: "closed" }).send({ type: "lease.standing" }).send(granted(4));
+  expect(instance.send(activated).trace()).toMatchInlineSnapshot(`
+    "start → starting.looking
+      asks readSeatClaims (name: one)
+    readSeatClaims answered (request: …, claims: [0]) → starting.claiming
+      asks claimSeat (seat: manual:profile:one, expected: null)
+    claimSeat answered claimed → online.seeking
+      asks lease
+    lease.observed (epoch: 3, holder: …) → online.following.joining
+      asks membership (leader: …, seat: manual:profile:one)
+    membership.registered (generation: g1, thread: …) → online.following.joined
+      emits instance.ready (thread: …)
+    membership.lost (reason: closed) → online.following.joining
+      tells lease lease.check
+    lease.standing → online.electing
+    lease.granted (epoch: 4, remainingMs: 6000) → online.leading.activating
+      asks activation (epoch: 4, seat: manual:profile:one)
+    activation.active (thread: …) → online.leading.bus
+      emits instance.ready (thread: …)"
+  `);
+});
+
+// The second half of its life.
+await import("./instance-stopping.ts");
+
+it("every transition of the chart is taken", () => {
+  expect(faultsOfCoverage(instanceMachine)).toEqual(noFaults);
+});

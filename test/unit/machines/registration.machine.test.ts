@@ -1,0 +1,294 @@
+import { describe, expect, it } from "vitest";
+import { registrationMachine, routableSitter } from "../../../machines/registration.machine.ts";
+import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
+import { chat, mySeat, rival, thread } from "../../support/charts/samples.ts";
+import {
+  answered,
+  beat,
+  bound,
+  cleaning,
+  closed,
+  committed,
+  confirming,
+  disconnect,
+  disconnecting,
+  ending,
+  fencing,
+  heard,
+  live,
+  preserved,
+  provisioning,
+  register,
+  replacing,
+  repliesTo,
+  sitter,
+  suspect,
+  vacant,
+} from "./registration-scenes.ts";
+
+describe("a vacant seat", () => {
+  it("knows nobody", () => {
+    const seat = vacant().send(beat("g1")).send(disconnect("g1"));
+    expect(seat.facts).toEqual([
+      answered("beat g1", { kind: "unknown" }),
+      answered("disconnect g1", { kind: "unknown" }),
+    ]);
+    expect(seat.state).toBe("vacant");
+  });
+
+  it("takes no sign of life or death for a registration", () => {
+    const seat = vacant().send(heard("g1")).send(closed("g1"));
+    seat.send({ type: "companion.failed", companion: "watchFollower", reason: "late" });
+    expect(seat.state).toBe("vacant");
+    expect(seat.facts).toEqual([]);
+  });
+});
+
+describe("registering", () => {
+  it("provisions a thread, commits under the epoch, then answers and is live", () => {
+    const seat = provisioning();
+    const wish = { seat: mySeat, instanceId: rival, chatId: chat, threadName: null };
+    expect(seat.requests).toEqual({ provisioning: { epoch: 4, wish } });
+    seat.answer("provisioning", bound);
+    expect(seat.requests).toEqual({ commitRegistration: { epoch: 4, seat: mySeat, sitter: sitter("g1") } });
+    expect(seat.facts).toEqual([]);
+    seat.answer("commitRegistration", committed);
+    expect(seat.state).toBe("live.heard");
+    expect(seat.facts).toEqual([
+      answered("register g1", { kind: "registered", thread: thread() }),
+      { type: "seat.live", sitter: sitter("g1") },
+    ]);
+    expect(seat.requests).toEqual({ watchFollower: { seat: mySeat, sitter: sitter("g1") } });
+  });
+
+  it.each([
+    [
+      "no thread is to be had",
+      () => provisioning().answer("provisioning", { kind: "rejected", reason: "no rights" }),
+      { kind: "refused", reason: "no rights" },
+    ],
+    [
+      "provisioning finds the epoch over",
+      () => provisioning().answer("provisioning", { kind: "fenced" }),
+      { kind: "lostOwnership" },
+    ],
+    [
+      "provisioning breaks",
+      () => provisioning().fail("provisioning", new Error("broken")),
+      { kind: "failed", reason: "Error: broken" },
+    ],
+    [
+      "the commit finds the epoch over",
+      () => fencing().answer("commitRegistration", { kind: "fenced" }),
+      { kind: "lostOwnership" },
+    ],
+    [
+      "the commit was not observed",
+      () => fencing().fail("commitRegistration", new Error("busy")),
+      { kind: "failed", reason: "Error: busy" },
+    ],
+  ] as const)("leaves the seat vacant when %s", (_, refused, reply) => {
+    const seat = refused();
+    expect(seat.state).toBe("vacant");
+    expect(seat.facts).toEqual([answered("register g1", reply)]);
+  });
+
+  it.each([
+    ["no thread is to be had", () => replacing().answer("provisioning", { kind: "rejected", reason: "no" })],
+    [
+      "the epoch is over",
+      () => replacing().answer("provisioning", bound).answer("commitRegistration", { kind: "fenced" }),
+    ],
+    ["the commit was not observed", () => replacing().answer("provisioning", bound).fail("commitRegistration")],
+  ])("leaves the one who sits there where it is when %s", (_, refused) => {
+    const seat = refused();
+    expect(seat.state).toBe("live.heard");
+    expect(seat.context.sitter).toEqual(sitter("g1"));
+    expect(seat.send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "alive" })]);
+    expect(seat.send(beat("g2")).latest).toEqual([answered("beat g2", { kind: "stale" })]);
+  });
+
+  it("puts the new generation in place of the old one", () => {
+    const seat = replacing().answer("provisioning", bound).answer("commitRegistration", committed);
+    expect(seat.context.sitter).toEqual(sitter("g2"));
+    expect(seat.send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "stale" })]);
+    expect(seat.requests).toMatchObject({ watchFollower: { sitter: sitter("g2") } });
+  });
+
+  it("answers the sitter's heartbeats meanwhile, a stranger's and an unknown one's in their own ways", () => {
+    expect(replacing().send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "alive" })]);
+    expect(replacing().send(beat("g2")).latest).toEqual([answered("beat g2", { kind: "stale" })]);
+    expect(provisioning().send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "unknown" })]);
+  });
+
+  it.each([
+    ["suspect", suspect],
+    ["being looked at", confirming],
+    ["preserved", preserved],
+  ])("is possible on a seat that is %s", (_, reached) => {
+    const seat = reached().send(register("g2")).answer("provisioning", bound).answer("commitRegistration", committed);
+    expect(seat.state).toBe("live.heard");
+    expect(seat.context.sitter).toEqual(sitter("g2"));
+  });
+});
+
+describe("requests of one seat never interleave", () => {
+  const mutations = [
+    ["a thread is provisioned", provisioning],
+    ["a registration is committed", fencing],
+    ["a death is written down", ending],
+    ["a disconnect is written down", disconnecting],
+    ["a thread is deleted", cleaning],
+  ] as const;
+
+  it.each(mutations)("registration and disconnect wait while %s, in order", (_, reached) => {
+    const seat = reached();
+    const { state, requests } = seat;
+    seat.send(register("g8")).send(disconnect("g8")).send(register("g9"));
+    expect(seat.state).toBe(state);
+    expect(seat.requests).toEqual(requests);
+    expect(seat.context.deferred.map((each) => each.requestId)).toEqual([
+      "register g8",
+      "disconnect g8",
+      "register g9",
+    ]);
+  });
+
+  it("carries those that waited out one by one, in order", () => {
+    const seat = provisioning().send(register("g2")).send(disconnect("g2")).send(register("g3"));
+    seat.answer("provisioning", bound).answer("commitRegistration", committed);
+    expect(seat.requests).toHaveProperty("provisioning");
+    expect(seat.context.candidate?.requestId).toBe("register g2");
+    seat.answer("provisioning", bound).answer("commitRegistration", committed);
+    expect(seat.state).toBe("disconnecting");
+    expect(seat.context.leaving).toBe("disconnect g2");
+    seat.answer("intendCleanup", { kind: "intended" }).answer("deleteThread", { kind: "removed" });
+    expect(repliesTo(seat, "disconnect g2")).toEqual([{ kind: "left" }]);
+    expect(seat.context.candidate?.requestId).toBe("register g3");
+    seat.answer("provisioning", bound).answer("commitRegistration", committed);
+    expect(seat.context.sitter?.generation).toBe("g3");
+    for (const request of ["register g1", "register g2", "disconnect g2", "register g3"])
+      expect(repliesTo(seat, request)).toHaveLength(1);
+  });
+
+  it("carries them out after a refusal and after a death, too", () => {
+    const refused = provisioning().send(register("g2")).answer("provisioning", { kind: "fenced" });
+    expect(refused.context.candidate?.requestId).toBe("register g2");
+    const dead = ending().send(register("g2")).answer("endRegistration", { kind: "ended" });
+    expect(dead.context.candidate?.requestId).toBe("register g2");
+  });
+
+  it.each(mutations)("while %s, more than 64 are answered instead of kept", (_, reached) => {
+    const seat = reached();
+    for (let number = 0; number < 64; number += 1) seat.send(register("g2", `wait ${number}`));
+    const busy = { kind: "failed", reason: "too many requests for one seat" } as const;
+    expect(seat.send(register("g2", "late")).latest).toEqual([answered("late", busy)]);
+    expect(seat.send(disconnect("g1", "later")).latest).toEqual([answered("later", busy)]);
+    expect(seat.context.deferred).toHaveLength(64);
+  });
+});
+
+describe("a live seat", () => {
+  it("lives by heartbeats and traffic of its generation: the silence is counted anew", () => {
+    for (const sign of [beat("g1"), heard("g1")]) {
+      const seat = live().send(sign);
+      expect(seat.state).toBe("live.heard");
+      expect(seat.taken).toMatchObject([expect.stringContaining("live.heard on") as string]);
+      expect(seat.timers).toEqual({ silence: 5_000 });
+    }
+  });
+
+  it("never lives longer by those of another generation", () => {
+    const seat = live().send(beat("g0"));
+    expect(seat.taken).toEqual(["live.heard on follower.heartbeat [1] → stays"]);
+    expect(seat.latest).toEqual([answered("beat g0", { kind: "stale" })]);
+    expect(seat.send(heard("g0")).taken).toEqual(["(any) on follower.heard [0] → stays"]);
+  });
+
+  it("is routable, and in no other state", () => {
+    expect(routableSitter(live().view)).toEqual(sitter("g1"));
+    for (const seat of [vacant(), replacing(), suspect(), confirming(), ending(), preserved(), disconnecting()])
+      expect(routableSitter(seat.view)).toBeNull();
+  });
+
+  it("refuses a disconnect of another generation, and nothing is cleaned up", () => {
+    const seat = live().send(disconnect("g0"));
+    expect(seat.state).toBe("live.heard");
+    expect(seat.latest).toEqual([answered("disconnect g0", { kind: "stale" })]);
+  });
+});
+
+describe("disconnecting for good", () => {
+  it("writes the intent under the epoch, deletes, then answers: the seat is vacant", () => {
+    const write = { epoch: 4, seat: mySeat, sitter: sitter("g1") };
+    const seat = disconnecting();
+    expect(seat.requests).toEqual({ intendCleanup: write });
+    seat.answer("intendCleanup", { kind: "intended" });
+    expect(seat.requests).toEqual({ deleteThread: write });
+    expect(repliesTo(seat, "disconnect g1")).toEqual([]);
+    seat.answer("deleteThread", { kind: "removed" });
+    expect(seat.latest).toEqual([
+      { type: "seat.gone", instanceId: rival, why: "left" },
+      answered("disconnect g1", { kind: "left" }),
+    ]);
+    expect(seat.state).toBe("vacant");
+    expect(seat.context.sitter).toBeNull();
+  });
+
+  it.each([
+    ["the epoch is over", () => disconnecting().answer("intendCleanup", { kind: "fenced" }), { kind: "lostOwnership" }],
+    [
+      "the intent was not observed",
+      () => disconnecting().fail("intendCleanup", new Error("busy")),
+      { kind: "failed", reason: "Error: busy" },
+    ],
+    [
+      "the deletion is not confirmed",
+      () => cleaning().fail("deleteThread", new Error("429")),
+      { kind: "failed", reason: "Error: 429" },
+    ],
+  ] as const)("keeps the sitter and says so when %s; it may ask again", (_, failed, reply) => {
+    const seat = failed();
+    expect(seat.state).toBe("live.heard");
+    expect(repliesTo(seat, "disconnect g1")).toEqual([reply]);
+    expect(seat.send(disconnect("g1", "again")).state).toBe("disconnecting");
+  });
+
+  it("still answers heartbeats of the one who leaves", () => {
+    expect(cleaning().send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "alive" })]);
+  });
+});
+
+it("reads like this from a registration to leaving", () => {
+  const seat = cleaning().send(register("g2")).answer("deleteThread", { kind: "removed" });
+  seat.answer("provisioning", { kind: "rejected", reason: "no rights" });
+  expect(seat.trace()).toMatchInlineSnapshot(`
+    "start → vacant
+    follower.register (requestId: register g1, follower: …) → provisioning
+      asks provisioning (epoch: 4, wish: …)
+    provisioning answered bound (thread: …) → fencing
+      asks commitRegistration (epoch: 4, seat: manual:profile:one, sitter: …)
+    commitRegistration answered committed → live.heard
+      emits seat.answered (requestId: register g1, reply: …)
+      emits seat.live (sitter: …)
+      asks watchFollower (seat: manual:profile:one, sitter: …)
+    follower.disconnect (requestId: disconnect g1, generation: g1) → disconnecting
+      asks intendCleanup (epoch: 4, seat: manual:profile:one, sitter: …)
+    intendCleanup answered intended → cleaning
+      asks deleteThread (epoch: 4, seat: manual:profile:one, sitter: …)
+    follower.register (requestId: register g2, follower: …) → cleaning
+    deleteThread answered removed → provisioning
+      emits seat.gone (instanceId: 200:2, why: left)
+      emits seat.answered (requestId: disconnect g1, reply: …)
+      asks provisioning (epoch: 4, wish: …)
+    provisioning answered rejected (reason: no rights) → vacant
+      emits seat.answered (requestId: register g2, reply: …)"
+  `);
+});
+
+// How a follower dies, or seems to.
+await import("./registration-death.ts");
+
+it("every transition of the chart is taken", () => {
+  expect(faultsOfCoverage(registrationMachine)).toEqual(noFaults);
+});
