@@ -96,8 +96,8 @@ module.exports = {
     ),
     error(
       "only-entries-import-index",
-      "index.ts is the composition root: cli.ts, examples and tests use it, nothing below does.",
-      { pathNot: "^(cli\\.ts$|examples/|test/)" },
+      "index.ts is the composition root: the command line, examples and tests use it, nothing below does.",
+      { pathNot: "^(cli\\.ts$|cli/|examples/|test/)" },
       { path: "^index\\.ts$" },
     ),
     error("no-circular", "A cycle is one file pretending to be two.", {}, { circular: true }),
@@ -122,7 +122,8 @@ module.exports = {
     error("no-unresolved", "An import that leads nowhere.", {}, { couldNotResolve: true }),
     onlyIn("better-sqlite3", ["better-sqlite3", "@types/better-sqlite3"], "^adapters/store/sqlite/"),
     onlyIn("pg", ["pg", "@types/pg"], "^adapters/store/postgres/"),
-    onlyIn("grammy", ["grammy", "@grammyjs/types"], "^adapters/(telegram|grammy)/"),
+    onlyIn("grammy", ["grammy"], "^adapters/(telegram|grammy)/"),
+    onlyIn("grammy-types", ["@grammyjs/types"], "^(adapters/(telegram|grammy)/|index\\.ts$)"),
     onlyIn("ws", ["ws", "@types/ws"], "^(adapters/transport|inspector)/"),
   ],
   options: {

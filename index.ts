@@ -8,6 +8,8 @@
  */
 import { homedir } from "node:os";
 import { EventEmitter } from "node:events";
+import { existsSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import type { ApiMethods, Update } from "@grammyjs/types";
 import { toPromise } from "xstate";
 import type { Actor, InspectionEvent } from "xstate";
@@ -169,7 +171,7 @@ export interface Instance {
    * threads and messages are refused. Waits up to 30 s for a leader. Calls of one instance are not kept in order.
    * Rejects with a `CallError`. A call whose outcome is unknown is never repeated, unless repeating is harmless.
    */
-  call<Method extends keyof Methods & string>(method: Method, payload: PayloadOf<Method>): Promise<ResultOf<Method>>;
+  call<Method extends keyof Methods>(method: Method, payload: PayloadOf<Method>): Promise<ResultOf<Method>>;
   /**
    * Leaves the line and closes everything, within 2 s. The thread stays for whoever comes back under this seat;
    * `leave: true` deletes it. Repeating waits for the first.
@@ -201,13 +203,16 @@ export function stateFolder(options: Pick<InstanceOptions, "token" | "home" | "p
 
 async function openStore(folder: string): Promise<Store> {
   const opened = await openSqliteStore({ folder, clock: systemClock() });
-  if ("kind" in opened) throw new StartError(opened.reason);
-  return opened;
+  if ("lease" in opened) return opened;
+  throw new StartError(opened.reason);
 }
 
 /** Who leads, the seats, the threads, the journal of a profile. Any process may ask; a status is a moment. */
 export async function readStatus(options: Pick<InstanceOptions, "token" | "home" | "profile">): Promise<LineStatus> {
-  const store = await openStore(stateFolder(options));
+  const folder = stateFolder(options);
+  if (!existsSync(folder))
+    throw new StartError(`No instance of this bot and profile has run here: there is no ${folder}.`);
+  const store = await openStore(folder);
   try {
     return await describeLine({ store, processes: systemProcesses() });
   } finally {
@@ -229,8 +234,7 @@ function checkOptions(options: InstanceOptions): void {
       ? null
       : "pollSeconds must lie between 1 and 50",
   ];
-  const fault = faults.find((each) => each !== null);
-  if (fault !== undefined && fault !== null) throw new StartError(`${fault}.`);
+  for (const fault of faults) if (fault !== null) throw new StartError(`${fault}.`);
 }
 
 /**
@@ -260,7 +264,7 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     clock,
     counters: {
       count: (reason, cause) => {
-        log.event("debug", reason, cause === undefined ? {} : { cause: redact.text(String(cause)) });
+        log.event("debug", reason, cause === undefined ? {} : { cause: redact.value(cause) });
         void store.status.count(reason, 1, clock.nowMs()).catch(() => {
           // The count is lost; the log has the event.
         });
@@ -285,7 +289,7 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     pollSeconds: options.pollSeconds ?? 30,
     capabilityMs: 2_500,
   };
-  const handler = createHandlers(log);
+  const handlers = new Handlers(log);
   const composed = composeInstance(
     {
       stage: { clock, log, inspect: options.inspect ?? (() => undefined) },
@@ -296,33 +300,59 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
       telegram,
     },
     settings,
-    { handOut: handler.handOut, isSecret: sameSecret },
+    {
+      handOut: (update) => {
+        handlers.handOut(update);
+      },
+      isSecret: sameSecret,
+    },
   );
-  return facade(composed, handler, async () => {
+  return new LineInstance(composed, handlers, async () => {
     await composed.dispose();
     telegram.close();
     await store.close();
   });
 }
 
-interface Handlers {
-  readonly emitter: EventEmitter;
-  readonly handOut: (update: HandedUpdate) => void;
-  readonly trouble: (trouble: Trouble) => void;
-  readonly onUpdateHandler: () => void;
-}
-
 /** Hands updates to the handlers, and keeps those that come before the first handler. */
-function createHandlers(log: Log): Handlers {
-  const emitter = new EventEmitter();
-  const early: HandedUpdate[] = [];
+class Handlers {
+  readonly emitter = new EventEmitter();
+  private readonly early: HandedUpdate[] = [];
+  /** Handlers that have not ended yet. */
+  private readonly running = new Set<Promise<void>>();
+  private readonly log: Log;
 
-  const trouble = (what: Trouble): void => {
-    log.event("warn", "trouble", { ...what });
-    if (emitter.listenerCount("error") > 0) emitter.emit("error", what);
-  };
+  constructor(log: Log) {
+    this.log = log;
+  }
 
-  const run = async (handler: InstanceEvents["update"], handed: HandedUpdate): Promise<void> => {
+  trouble(what: Trouble): void {
+    this.log.event("warn", "trouble", { ...what });
+    if (this.emitter.listenerCount("error") > 0) this.emitter.emit("error", what);
+  }
+
+  handOut(handed: HandedUpdate): void {
+    // Attached through `on`, which takes handlers of exactly this type.
+    const handlers = this.emitter.listeners("update") as InstanceEvents["update"][];
+    if (handlers.length === 0) this.early.push(handed);
+    for (const handler of handlers) {
+      const run = this.run(handler, handed);
+      this.running.add(run);
+      void run.finally(() => this.running.delete(run));
+    }
+  }
+
+  /** A handler was attached: whatever waited for one goes to it. */
+  release(): void {
+    for (const handed of this.early.splice(0)) this.handOut(handed);
+  }
+
+  /** Resolves when every handler that runs has ended. */
+  async ended(): Promise<void> {
+    await Promise.all(this.running);
+  }
+
+  private async run(handler: InstanceEvents["update"], handed: HandedUpdate): Promise<void> {
     try {
       await handler({
         id: handed.id,
@@ -334,114 +364,130 @@ function createHandlers(log: Log): Handlers {
         },
       });
     } catch (error) {
-      trouble({ kind: "handler", message: `a handler of update ${handed.id} failed: ${String(error)}` });
-      await handed.fail(String(error));
+      this.trouble({ kind: "handler", message: `a handler of update ${handed.id} failed: ${String(error)}` });
+      await this.recordFailure(handed, String(error));
     }
-  };
+  }
 
-  const deliver = (handed: HandedUpdate): void => {
-    // Attached through `on`, which takes handlers of exactly this type.
-    for (const handler of emitter.listeners("update") as InstanceEvents["update"][])
-      run(handler, handed).catch((error: unknown) => {
-        trouble({ kind: "store", message: `the failure of update ${handed.id} was not recorded: ${String(error)}` });
-      });
-  };
-
-  return {
-    emitter,
-    trouble,
-    handOut: (handed) => {
-      if (emitter.listenerCount("update") > 0) deliver(handed);
-      else early.push(handed);
-    },
-    onUpdateHandler: () => {
-      for (const handed of early.splice(0)) deliver(handed);
-    },
-  };
+  private async recordFailure(handed: HandedUpdate, reason: string): Promise<void> {
+    try {
+      await handed.fail(reason);
+    } catch (error) {
+      const message = `the failure of update ${handed.id} was not recorded: ${String(error)}`;
+      this.trouble({ kind: "store", message });
+    }
+  }
 }
 
-function facade(composed: ComposedInstance, handlers: Handlers, close: () => Promise<void>): Instance {
-  const { actor, runtime } = composed;
-  const { emitter } = handlers;
-  let role: Role = "starting";
-  let thread: BoundThread | null = null;
-  let isStopping = false;
+/** For handlers that still run when the instance has stopped, in milliseconds: their acks would be lost otherwise. */
+const handlersEndMs = 500;
 
-  const ready = new Promise<{ role: Role; thread: BoundThread | null }>((resolve, reject) => {
-    actor.on("instance.ready", (fact) => {
-      thread = fact.thread;
-      resolve({ role: roleOf(actor.getSnapshot()), thread });
+class LineInstance implements Instance {
+  readonly id: string;
+  readonly ready: Instance["ready"];
+  readonly stopped: Promise<void>;
+  readonly actor: Instance["actor"];
+  private readonly composed: ComposedInstance;
+  private readonly handlers: Handlers;
+  private readonly close: () => Promise<void>;
+  private lastThread: BoundThread | null = null;
+  private lastRole: Role = "starting";
+  private isStopping = false;
+
+  constructor(composed: ComposedInstance, handlers: Handlers, close: () => Promise<void>) {
+    this.composed = composed;
+    this.handlers = handlers;
+    this.close = close;
+    this.id = composed.runtime.settings.me;
+    this.actor = composed.actor;
+    this.ready = this.whenReady();
+    // Whoever does not wait for it learns of a refusal through `error` and `stopped`.
+    this.ready.catch((error: unknown) => {
+      handlers.trouble({ kind: "refused", message: error instanceof Error ? error.message : String(error) });
     });
-    const refused = (reason: string): void => {
-      reject(new StartError(reason));
+    this.actor.on("instance.troubled", (fact) => {
+      handlers.trouble({ kind: fact.trouble, message: fact.reason });
+    });
+    this.actor.subscribe((snapshot) => {
+      this.tellRole(roleOf(snapshot), snapshot.context.epoch);
+    });
+    this.actor.start();
+    this.stopped = this.whenStopped();
+  }
+
+  get role(): Role {
+    return roleOf(this.actor.getSnapshot());
+  }
+
+  get epoch(): Epoch {
+    return this.actor.getSnapshot().context.epoch;
+  }
+
+  get thread(): BoundThread | null {
+    return this.lastThread;
+  }
+
+  on<Name extends keyof InstanceEvents>(event: Name, handler: InstanceEvents[Name]): () => void {
+    const { emitter } = this.handlers;
+    // Emitted with exactly the arguments that this event's handlers take.
+    const listener = handler as (...args: unknown[]) => void;
+    emitter.on(event, listener);
+    if (event === "update") this.handlers.release();
+    return () => {
+      emitter.off(event, listener);
     };
-    actor.subscribe({
-      complete: () => {
-        const { output } = actor.getSnapshot();
-        refused(output?.kind === "refused" ? output.reason : "the instance was stopped before it was ready");
-      },
-      error: (error: unknown) => {
-        refused(`the instance broke: ${String(error)}`);
-      },
+  }
+
+  async call<Method extends keyof Methods>(method: Method, payload: PayloadOf<Method>): Promise<ResultOf<Method>> {
+    const outcome = await this.composed.call({ method, body: asBody(payload) ?? {} });
+    if (outcome.kind !== "ok") throw new CallError(method, outcome);
+    // Telegram's word for it: this is the method's result.
+    return outcome.result as ResultOf<Method>;
+  }
+
+  async stop(options?: { readonly leave?: boolean }): Promise<void> {
+    if (!this.isStopping) {
+      this.isStopping = true;
+      this.actor.send({ type: "instance.stop", leave: options?.leave ?? false });
+    }
+    await this.stopped;
+  }
+
+  private tellRole(role: Role, epoch: Epoch): void {
+    if (role === this.lastRole) return;
+    this.lastRole = role;
+    this.handlers.emitter.emit("role", role, epoch);
+  }
+
+  private whenReady(): Instance["ready"] {
+    return new Promise((resolve, reject) => {
+      this.actor.on("instance.ready", ({ thread }) => {
+        this.lastThread = thread;
+        resolve({ role: this.role, thread });
+      });
+      this.actor.subscribe({
+        complete: () => {
+          const { output } = this.actor.getSnapshot();
+          reject(
+            new StartError(
+              output?.kind === "refused" ? `${output.reason}.` : "The instance was stopped before it was ready.",
+            ),
+          );
+        },
+        error: (error: unknown) => {
+          reject(new StartError(`The instance broke: ${String(error)}`));
+        },
+      });
     });
-  });
-  // Whoever does not wait for it learns of a refusal through `error` and `stopped`.
-  ready.catch((error: unknown) => {
-    handlers.trouble({ kind: "refused", message: error instanceof Error ? error.message : String(error) });
-  });
+  }
 
-  actor.on("instance.troubled", (fact) => {
-    handlers.trouble({ kind: fact.trouble, message: fact.reason });
-  });
-  actor.subscribe((snapshot) => {
-    const next = roleOf(snapshot);
-    if (next === role) return;
-    role = next;
-    emitter.emit("role", role, snapshot.context.epoch);
-  });
-
-  actor.start();
-  const stopped = toPromise(actor).then(
-    () => close(),
-    async (error: unknown) => {
-      handlers.trouble({ kind: "defect", message: String(error) });
-      await close();
-    },
-  );
-
-  return {
-    id: runtime.settings.me,
-    ready,
-    stopped,
-    actor,
-    get role() {
-      return roleOf(actor.getSnapshot());
-    },
-    get epoch() {
-      return actor.getSnapshot().context.epoch;
-    },
-    get thread() {
-      return thread;
-    },
-    on(event, handler) {
-      emitter.on(event, handler);
-      if (event === "update") handlers.onUpdateHandler();
-      return () => {
-        emitter.off(event, handler);
-      };
-    },
-    async call(method, payload) {
-      const outcome = await composed.call({ method, body: asBody(payload) ?? {} });
-      if (outcome.kind !== "ok") throw new CallError(method, outcome);
-      // Telegram's word for it: the result of this method.
-      return outcome.result as never;
-    },
-    async stop(stopOptions) {
-      if (!isStopping) {
-        isStopping = true;
-        actor.send({ type: "instance.stop", leave: stopOptions?.leave ?? false });
-      }
-      await stopped;
-    },
-  };
+  private async whenStopped(): Promise<void> {
+    try {
+      await toPromise(this.actor);
+    } catch (error) {
+      this.handlers.trouble({ kind: "defect", message: String(error) });
+    }
+    await Promise.race([this.handlers.ended(), wait(handlersEndMs, undefined, { ref: false })]);
+    await this.close();
+  }
 }

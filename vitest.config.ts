@@ -16,7 +16,8 @@ const realProcesses = (name: string, groupOrder: number, folders = [name]): Test
     name,
     include: folders.map((folder) => `test/${folder}/**/*.test.ts`),
     globalSetup: [`test/support/vitest/require-${name}-tools.ts`],
-    testTimeout: 60_000,
+    // Waits inside have ceilings of their own, with better words; this one is for busy machines.
+    testTimeout: 240_000,
     hookTimeout: 60_000,
     fileParallelism: false,
     sequence: { groupOrder },

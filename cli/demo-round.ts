@@ -3,11 +3,13 @@
  *
  * Owns: the script and its checks, printed one a line. Each wait has a ceiling and reports the measured time.
  */
+import { systemClock } from "../adapters/host/clock.ts";
 import type { Emulator } from "../adapters/telegram/emulator/index.ts";
 import type { Agents, AgentState } from "./demo-agents.ts";
 
 const ceilingMs = 30_000;
 const lookMs = 5;
+const clock = systemClock();
 
 export interface Round {
   readonly emulator: Emulator;
@@ -17,12 +19,12 @@ export interface Round {
 }
 
 async function until(condition: () => boolean): Promise<number> {
-  const startedAt = performance.now();
+  const startedAt = clock.elapsedMs();
   while (!condition()) {
-    if (performance.now() - startedAt > ceilingMs) return Infinity;
+    if (clock.elapsedMs() - startedAt > ceilingMs) return Infinity;
     await new Promise((resolve) => setTimeout(resolve, lookMs));
   }
-  return performance.now() - startedAt;
+  return clock.elapsedMs() - startedAt;
 }
 
 /** Runs the round; resolves with the number of checks that did not hold. */
@@ -35,7 +37,10 @@ export async function playRound(round: Round): Promise<number> {
   };
   const isReady = (): boolean => agents.all().filter((each) => each.threadId !== null).length === names.length;
   const ms = (value: number): string => (Number.isFinite(value) ? `${value.toFixed(0)} ms` : "never");
-  const leaders = (): readonly AgentState[] => agents.all().filter((each) => each.role === "leader");
+  /** The one that was killed counts no more, whether or not its end has been noticed yet. */
+  let killed: string | null = null;
+  const leaders = (): readonly AgentState[] =>
+    agents.all().filter((each) => each.role === "leader" && each.name !== killed);
   const threadOf = new Map<string, number>();
   const answers = (text: string): number =>
     emulator.control.messages({}).filter((message) => message.from.isBot && message.text.endsWith(`: ${text}`)).length;
@@ -61,12 +66,11 @@ export async function playRound(round: Round): Promise<number> {
   const [leader] = leaders();
   if (leader === undefined) return failed + 1;
   print(`        kill -9 ${String(leader.pid)}: that was ${leader.name}, the leader of epoch ${String(leader.epoch)}`);
+  killed = leader.name;
   agents.kill(leader.name);
   for (const name of names) say(name, `still there, ${name}?`);
   const others = names.filter((name) => name !== leader.name);
-  const tookOverIn = await until(() =>
-    leaders().some((each) => each.name !== leader.name && each.epoch > leader.epoch),
-  );
+  const tookOverIn = await until(() => leaders().some((each) => each.epoch > leader.epoch));
   const [successor] = leaders();
   check(
     `another leads (${ms(tookOverIn)}): ${successor?.name ?? "nobody"}, epoch ${String(successor?.epoch)}`,

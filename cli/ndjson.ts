@@ -47,7 +47,9 @@ function parseLine(line: string): Fields | null {
 export async function runNdjson(options: InstanceOptions, { input, output }: NdjsonStreams): Promise<number> {
   const instance = await createInstance(options);
   const session = new NdjsonSession(instance, output);
+  let isAsked = false;
   const stop = (): void => {
+    isAsked = true;
     void instance.stop();
   };
   process.once("SIGTERM", stop);
@@ -64,8 +66,8 @@ export async function runNdjson(options: InstanceOptions, { input, output }: Ndj
       session.write({ type: "ready", instanceId: instance.id, role, thread: shownThread(thread) });
     },
     () => {
-      // The refusal itself has been written as an error line.
-      code = 1;
+      // A refusal has been written as an error line; being stopped before is none.
+      if (!isAsked) code = 1;
     },
   );
   await instance.stopped;

@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
+import { systemClock } from "../adapters/host/clock.ts";
 import { createLog, stderrWriter } from "../adapters/host/log.ts";
 import type { LogLevel } from "../adapters/host/log.ts";
 import { redactor } from "../adapters/host/redact.ts";
@@ -95,12 +96,13 @@ export function tokenOf(flags: Pick<LineFlags, "token" | "tokenFile">): string {
 }
 
 export function logFor(token: string, level: LogLevel): Log {
+  const clock = systemClock();
   return createLog({
     write: stderrWriter(),
     level,
     format: "readable",
     redact: redactor(() => [token]),
-    nowMs: () => Date.now(),
+    nowMs: () => clock.nowMs(),
   });
 }
 

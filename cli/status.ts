@@ -1,6 +1,7 @@
 /**
  * `partyline status`: who leads, the seats and threads, the journal, the poller; what is wrong comes first.
  */
+import { systemClock } from "../adapters/host/clock.ts";
 import { readStatus } from "../index.ts";
 import type { LineStatus } from "../index.ts";
 import { tokenOf } from "./options.ts";
@@ -61,6 +62,6 @@ export async function printStatus(flags: LineFlags & { readonly json?: boolean }
     ...(flags.home === undefined ? {} : { home: flags.home }),
     ...(flags.profile === undefined ? {} : { profile: flags.profile }),
   });
-  console.log(flags.json === true ? JSON.stringify(status) : statusText(status, Date.now()));
+  console.log(flags.json === true ? JSON.stringify(status) : statusText(status, systemClock().nowMs()));
   return 0;
 }

@@ -38,8 +38,10 @@ export type Recipient =
 
 export type Route =
   | { readonly kind: "seat"; readonly seat: SeatKey; readonly recipient: Recipient }
-  /** No seat owns it, and none will by waiting. */
-  | { readonly kind: "nobody"; readonly reason: string };
+  /** It belongs to a thread that no seat has: kept for the operator. */
+  | { readonly kind: "nobody"; readonly reason: string }
+  /** It belongs to no thread at all: a counted drop. */
+  | { readonly kind: "nowhere"; readonly reason: string };
 
 export type ForwardAnswer =
   /** The recipient holds it durably, or had settled it before. */
@@ -149,9 +151,12 @@ export const deliveryMachine = createMachine({
           {
             guard: ({ event }) => event.output.kind === "nobody",
             target: "deadLettering",
-            actions: assign({
-              reason: ({ event: { output } }) => (output.kind === "nobody" ? output.reason : ""),
-            }),
+            actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
+          },
+          {
+            guard: ({ event }) => event.output.kind === "nowhere",
+            target: "dropping",
+            actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
           },
           {
             guard: ({ event: { output } }) => output.kind === "seat" && output.recipient.kind === "absent",

@@ -22,7 +22,7 @@ import { provideProvisioning } from "./provisioning.ts";
 import { createSignal } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { Seats } from "./seats.ts";
-import { hostChart } from "./stage.ts";
+import { bare, hostChart } from "./stage.ts";
 
 async function identify(runtime: Runtime): Promise<IdentifyAnswer> {
   const outcome = await callAsLeader(runtime, "getMe", {});
@@ -97,7 +97,7 @@ export function provideActivation(
       dispatcher: provideDispatcher(runtime, side, seatsChanged),
       poller: hostChart(stage, {
         id: `${runtime.settings.me}/poller`,
-        chart: () => providePolling(runtime),
+        chart: () => bare(providePolling(runtime)),
         input: () => ({ epoch, pollSeconds: runtime.settings.pollSeconds }),
         onFact: onPollingFact,
       }),

@@ -47,7 +47,7 @@ async function findOwner(runtime: Runtime, { seats }: LeaderSide, facts: UpdateF
     const owner = await store.ownership.ownerOf(facts.chat, facts.message);
     if (owner !== null) return to(owner);
   }
-  if (facts.chat === null || facts.thread === null) return { kind: "nobody", reason: "written outside every thread" };
+  if (facts.chat === null || facts.thread === null) return { kind: "nowhere", reason: "outside-every-thread" };
   const target: ThreadTarget = { chatId: facts.chat, threadId: facts.thread };
   if (place?.thread?.target.threadId === facts.thread) return to(place.seat);
   const live = seats.seatByThread(target);

@@ -29,7 +29,7 @@ import type { CallOutcome } from "./ports.ts";
 import { createReceiver } from "./receiver.ts";
 import { chatOf, createSignal } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
-import { createOnStage, hostChart } from "./stage.ts";
+import { bare, createOnStage, hostChart } from "./stage.ts";
 
 export interface ComposedInstance {
   readonly actor: Actor<typeof instanceMachine>;
@@ -80,6 +80,14 @@ function provideSeating(runtime: Runtime) {
   };
 }
 
+const activationInput = (settings: Settings, start: ActivationStart) => ({
+  ...start,
+  me: settings.me,
+  chatId: chatOf(settings),
+  threadName: settings.name,
+  capabilityMs: settings.capabilityMs,
+});
+
 /** Everything of an instance but its ports. The actor is not started. */
 export function composeInstance(
   ports: Ports,
@@ -105,42 +113,27 @@ export function composeInstance(
     endpoint: transport.leaderAddress,
     secret: settings.secret,
   };
-  /** Leaderships made and not yet stopped; the chart has one at a time. */
-  let leadership: ReturnType<typeof provideActivation> | null = null;
-
   const machine = instanceMachine.provide({
     actors: {
       ...provideSeating(runtime),
       lease: hostChart(stage, {
         id: path("lease"),
-        chart: () => provideLease({ store: ports.store.lease, processes: ports.processes, clock: stage.clock, me }),
+        chart: () =>
+          bare(provideLease({ store: ports.store.lease, processes: ports.processes, clock: stage.clock, me })),
         input: () => ({ me: settings.me, timings: settings.lease }),
         onFact: gate.onFact,
       }),
       membership: hostChart(stage, {
         id: path("membership"),
-        chart: () => provideMembership(runtime, receiver),
+        chart: () => bare(provideMembership(runtime, receiver)),
         input: (start: MembershipStart) => ({ ...start, timings: settings.membership }),
         onFact: ignore,
       }),
       activation: hostChart(stage, {
         id: path("activation"),
-        chart: (start: ActivationStart) => {
-          leadership = provideActivation(runtime, start, { inbox, isSecret: host.isSecret });
-          return leadership.machine;
-        },
-        input: (start: ActivationStart) => ({
-          ...start,
-          me: settings.me,
-          chatId: chatOf(settings),
-          threadName: settings.name,
-          capabilityMs: settings.capabilityMs,
-        }),
+        chart: (start: ActivationStart) => provideActivation(runtime, start, { inbox, isSecret: host.isSecret }),
+        input: (start: ActivationStart) => activationInput(settings, start),
         onFact: ignore,
-        onStopped: () => {
-          leadership?.dispose();
-          leadership = null;
-        },
       }),
     },
   });

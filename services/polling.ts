@@ -75,14 +75,20 @@ export function providePolling(runtime: Runtime) {
         );
         return readAnswer(outcome, ids.chance());
       }),
-      admitUpdates: fromPromise<AdmitAnswer, AdmitRequest>(({ input }) =>
-        store.journal.admit({
+      admitUpdates: fromPromise<AdmitAnswer, AdmitRequest>(async ({ input }) => {
+        const nowMs = stage.clock.nowMs();
+        const answer = await store.journal.admit({
           epoch: input.epoch,
           cursor: input.cursor,
-          nowMs: stage.clock.nowMs(),
+          nowMs,
           updates: input.updates.flatMap(({ id, update }) => (id === null ? [] : [asAdmitted(id, update)])),
-        }),
-      ),
+        });
+        if (answer.kind === "admitted" && answer.duplicates > 0)
+          store.status.count("duplicate", answer.duplicates, nowMs).catch((error: unknown) => {
+            stage.log.event("warn", "duplicates-not-counted", { reason: String(error) });
+          });
+        return answer;
+      }),
     },
   });
 }

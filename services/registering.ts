@@ -11,6 +11,7 @@ import type { RegisterAnswer, RegisterInput } from "../machines/membership.machi
 import { incompatibilityOf } from "../machines/wire/constants.ts";
 import type { ProtocolIdentity } from "../machines/wire/constants.ts";
 import type { RegisterRequest } from "../machines/wire/envelopes.ts";
+import { wireText } from "../machines/wire/texts.ts";
 import type { RequestOutcome } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -66,6 +67,8 @@ export function readRegistration(
     kind: "refused",
     reason: ack.message ?? "Telegram bus follower registration was rejected.",
   };
+  // The address is another leader's by now: a matter for the lease, not a refusal of us.
+  if (!ack.ok && ack.message === wireText.unauthorized) return { kind: "unreachable", reason: wireText.unauthorized };
   if (!ack.ok && ack.protocol === undefined) return refused;
   const incompatible = incompatibilityOf(identity, ack.protocol);
   if (incompatible !== null)

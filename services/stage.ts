@@ -60,14 +60,15 @@ export function createOnStage<Machine extends AnyStateMachine>(
 /** A chart to be hosted as a companion. */
 export interface Hosted<Machine extends AnyStateMachine, Input> {
   readonly id: string;
-  /** Made anew for each hosting, with the slots of that hosting filled. */
-  readonly chart: (input: Input) => Machine;
+  /** Made anew for each hosting, with the slots of that hosting filled; `dispose` runs after the chart has stopped. */
+  readonly chart: (input: Input) => { readonly machine: Machine; readonly dispose: () => void };
   readonly input: (input: Input) => InputFrom<Machine>;
   /** Sees each fact before the host does. */
   readonly onFact: (fact: EmittedFrom<Machine>) => void;
-  /** After the hosted chart has stopped, for whatever reason. */
-  readonly onStopped?: () => void;
 }
+
+/** A chart that leaves nothing behind. */
+export const bare = <Machine extends AnyStateMachine>(machine: Machine) => ({ machine, dispose: () => undefined });
 
 /**
  * A chart as the companion of another: receives its commands, reports its facts and, if it breaks, `companion.failed`.
@@ -79,7 +80,8 @@ export function hostChart<
   Command extends EventObject = EventObject,
 >(stage: Stage, hosted: Hosted<Machine, Input>) {
   return fromCallback<Command, Input>(({ input, sendBack, receive }) => {
-    const actor = createOnStage(stage, hosted.chart(input), { id: hosted.id, input: hosted.input(input) });
+    const { machine, dispose } = hosted.chart(input);
+    const actor = createOnStage(stage, machine, { id: hosted.id, input: hosted.input(input) });
     actor.on("*", (fact: EmittedFrom<Machine>) => {
       hosted.onFact(fact);
       sendBack(fact);
@@ -98,7 +100,7 @@ export function hostChart<
     actor.start();
     return () => {
       actor.stop();
-      hosted.onStopped?.();
+      dispose();
     };
   });
 }

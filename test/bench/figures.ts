@@ -25,7 +25,12 @@ const rounded = (value: number): number => Math.round(value * 10) / 10;
 
 export function figuresOf(samples: readonly number[]): Figures {
   const at = (p: number): number => rounded(percentile(samples, p));
-  return { p50: at(0.5), p99: at(0.99), median: at(0.5), spread: rounded(percentile(samples, 0.9) - percentile(samples, 0.1)) };
+  return {
+    p50: at(0.5),
+    p99: at(0.99),
+    median: at(0.5),
+    spread: rounded(percentile(samples, 0.9) - percentile(samples, 0.1)),
+  };
 }
 
 export function resultOf(
@@ -36,5 +41,11 @@ export function resultOf(
   const figures = figuresOf(ours);
   if (baseline === undefined) return { ...about, samples: ours.length, ours: figures };
   const against = figuresOf(baseline);
-  return { ...about, samples: ours.length, ours: figures, baseline: against, ratio: rounded(figures.median / against.median) };
+  return {
+    ...about,
+    samples: ours.length,
+    ours: figures,
+    baseline: against,
+    ratio: rounded(figures.median / against.median),
+  };
 }

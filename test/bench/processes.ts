@@ -106,12 +106,14 @@ export async function benchMemory(): Promise<Result[]> {
     await join(13, "first");
     const with26 = await join(13, "second");
     const with78 = await join(52, "third");
-    const note = "followers are instances in few processes, the leader is a process of its own; VmRSS, one reading each";
+    const note =
+      "followers are instances in few processes, the leader is a process of its own; VmRSS, one reading each";
     return [
       resultOf({ name: "memory, leader with 26 followers", unit: "MB", note }, [with26], [alone]),
-      resultOf({ name: "memory, per further seat", unit: "KB", note: "from 26 to 78 followers, without a forced collection" }, [
-        ((with78 - with26) * 1024) / 52,
-      ]),
+      resultOf(
+        { name: "memory, per further seat", unit: "KB", note: "from 26 to 78 followers, without a forced collection" },
+        [((with78 - with26) * 1024) / 52],
+      ),
     ];
   });
 }

@@ -10,18 +10,18 @@ test("C02 a follower started 20 times over: the leader is never touched, the epo
   const [leader, first] = await line.startAll(["L", "FB"]);
   const { threadId } = first!;
   const startedAtMs = Date.now();
-  // A supervisor that restarts too eagerly: most starts find the name taken, every fifth finds its predecessor killed.
-  for (let number = 1; number <= 20; number += 1) {
-    const running = line.agents.find((agent) => agent.label === "FB" && agent.isRunning && agent.ready !== null);
-    if (number % 5 === 0) await running?.kill();
-    line.start({ name: "FB" });
-    const beginning = line.agents.at(-1)!;
-    await until("it is in or refused", () => beginning.ready !== null || beginning.exit !== null);
+  // Supervisors that restart too eagerly, five at a time: one start of each wave gets in, the others find the name taken.
+  for (let wave = 0; wave < 4; wave += 1) {
+    await line.agents.find((agent) => agent.label === "FB" && agent.isRunning)?.kill();
+    const starts = Array.from({ length: 5 }, () => line.start({ name: "FB" }));
+    const isSettled = (): boolean => starts.every((agent) => agent.ready !== null || agent.exit !== null);
+    await until("each is in or refused", isSettled);
   }
   report(`C02: 20 starts of one name in ${Date.now() - startedAtMs} ms`);
 
   expect(leader!.isRunning).toBe(true);
-  expect(leader!.roles.map(({ role }) => role)).toEqual(["seeking", "electing", "leader"].filter((role) => leader!.roles.some((each) => each.role === role)));
+  expect(leader!.roles.filter(({ role }) => role === "leader").length).toBe(1);
+  expect(leader!.roles.at(-1)?.role).toBe("leader");
   expect(line.leader).toBe(leader);
   expect((await line.status()).epoch).toBe(1);
   expect(line.control.state().polls.conflicts409).toBe(0);
@@ -30,7 +30,7 @@ test("C02 a follower started 20 times over: the leader is never touched, the epo
   expect(alive[0]!.threadId).toBe(threadId);
   const refused = line.agents.filter((agent) => agent.exit?.code === 1);
   expect(refused.length).toBe(16);
-  for (const agent of refused) expect(agent.output).toMatch(/the name "FB" is taken/);
+  for (const { errors } of refused) expect(errors[0]?.message).toMatch(/the name "FB" is taken by instance/);
   line.say(threadId, "still there?");
   await until("it is served", () => alive[0]!.texts.includes("still there?"));
-}, 120_000);
+});

@@ -40,7 +40,8 @@ test("C06 polling goes on after every kind of failure, waits out a 429, and deli
     const failed = polls.findIndex((poll) => poll.fault !== null);
     expect(failed, name).toBeGreaterThanOrEqual(0);
     await until(`${name}: another poll`, () => line.polls(lastSeq).length > failed + 1);
-    const pauseMs = (line.polls(lastSeq)[failed + 1]?.atMs ?? 0) - (polls[failed]?.endedAtMs ?? polls[failed]?.atMs ?? 0);
+    const pauseMs =
+      (line.polls(lastSeq)[failed + 1]?.atMs ?? 0) - (polls[failed]?.endedAtMs ?? polls[failed]?.atMs ?? 0);
     report(`C06 ${name}: next poll after ${pauseMs} ms, message after ${tookMs.toFixed(0)} ms`);
     if (fault.kind === "retryAfter") expect(pauseMs).toBeGreaterThanOrEqual(2_000);
   }
@@ -54,4 +55,4 @@ test("C06 polling goes on after every kind of failure, waits out a 429, and deli
   expect(leader!.roles.filter(({ role }) => role === "leader").length).toBe(1);
   const status = await line.status();
   expect(status).toMatchObject({ epoch: 1, polling: { health: "ok" }, journal: { waiting: 0, deadLetters: 0 } });
-}, 240_000);
+});

@@ -30,7 +30,9 @@ test("C12 five updates that waited are delivered once over start, hand-over, sto
   const { polls, queue } = line.control.state();
   expect(polls).toMatchObject({ negativeOffsets: 0, forgottenByNegativeOffset: 0, conflicts409: 0 });
   expect(queue.droppedByRequest).toBe(0);
-  const drops = line.control.transcript().filter(({ payload }) => payload["drop_pending_updates"] === true || payload["drop_pending_updates"] === "true");
+  const drops = line.control
+    .transcript()
+    .filter(({ payload }) => payload["drop_pending_updates"] === true || payload["drop_pending_updates"] === "true");
   expect(drops).toEqual([]);
 });
 

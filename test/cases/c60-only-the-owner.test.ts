@@ -1,6 +1,14 @@
 /** C60: only the chat was checked, or only messages were: any member of a group could drive the bot or approve. */
 import { expect, test } from "vitest";
-import { callbackUpdate, group, messageUpdate, owner, stranger, strangerUser, threads } from "../support/line/fixtures.ts";
+import {
+  callbackUpdate,
+  group,
+  messageUpdate,
+  owner,
+  stranger,
+  strangerUser,
+  threads,
+} from "../support/line/fixtures.ts";
 import { useLines } from "../support/line/use-line.ts";
 import { until } from "../support/line/waiting.ts";
 
@@ -15,7 +23,14 @@ type Chat = typeof groupChat | typeof ownerChat | typeof strangerChat;
 function updatesOf(from: object, chat: Chat, threadId: number): Record<string, unknown>[] {
   const message = { ...messageUpdate(1, threadId, "let me in").message, chat, from };
   const { callback_query: query } = callbackUpdate(1, threadId, 500);
-  const reaction = { chat, message_id: 500, user: from, date: 1, old_reaction: [], new_reaction: [{ type: "emoji", emoji: "👍" }] };
+  const reaction = {
+    chat,
+    message_id: 500,
+    user: from,
+    date: 1,
+    old_reaction: [],
+    new_reaction: [{ type: "emoji", emoji: "👍" }],
+  };
   const member = { user: from, status: "member" };
   return [
     { message },
@@ -41,12 +56,48 @@ test("C60 nothing that a stranger does reaches a follower, in a group, in privat
     ...updatesOf(strangerUser, groupChat, threads.FB),
     ...updatesOf(strangerUser, strangerChat, threads.FB),
     ...updatesOf(strangerUser, ownerChat, threads.FB),
-    { edited_message: { ...messageUpdate(1, threads.FB, "changed").message, message_id: messageId, from: strangerUser, edit_date: 2 } },
-    { message_reaction: { chat: ownerChat, message_id: messageId, user: strangerUser, date: 1, old_reaction: [], new_reaction: [] } },
+    {
+      edited_message: {
+        ...messageUpdate(1, threads.FB, "changed").message,
+        message_id: messageId,
+        from: strangerUser,
+        edit_date: 2,
+      },
+    },
+    {
+      message_reaction: {
+        chat: ownerChat,
+        message_id: messageId,
+        user: strangerUser,
+        date: 1,
+        old_reaction: [],
+        new_reaction: [],
+      },
+    },
     // Speaking as a chat, and an anonymous admin: not the owner, whatever `from` says.
-    { message: { ...messageUpdate(1, threads.FB, "as a channel").message, sender_chat: { id: -1_001, type: "channel", title: "C" } } },
-    { message: { ...messageUpdate(1, threads.FB, "anonymous").message, from: { id: 1_087_968_824, is_bot: true, first_name: "Group" }, sender_chat: groupChat } },
-    { message_reaction: { chat: ownerChat, message_id: messageId, actor_chat: groupChat, date: 1, old_reaction: [], new_reaction: [] } },
+    {
+      message: {
+        ...messageUpdate(1, threads.FB, "as a channel").message,
+        sender_chat: { id: -1_001, type: "channel", title: "C" },
+      },
+    },
+    {
+      message: {
+        ...messageUpdate(1, threads.FB, "anonymous").message,
+        from: { id: 1_087_968_824, is_bot: true, first_name: "Group" },
+        sender_chat: groupChat,
+      },
+    },
+    {
+      message_reaction: {
+        chat: ownerChat,
+        message_id: messageId,
+        actor_chat: groupChat,
+        date: 1,
+        old_reaction: [],
+        new_reaction: [],
+      },
+    },
     // The owner's name on a bot.
     { message: { ...messageUpdate(1, threads.FB, "a bot").message, from: { ...ownerUser, is_bot: true } } },
   ];
@@ -55,7 +106,10 @@ test("C60 nothing that a stranger does reaches a follower, in a group, in privat
   await until("what the owner writes afterwards arrives", () => fb.texts.includes("mine too"));
   await until("nothing waits", () => line.openUpdates().length === 0);
 
-  expect(line.agents.flatMap((agent) => agent.updates.map(({ update }) => update.message?.text))).toEqual(["mine", "mine too"]);
+  expect(line.agents.flatMap((agent) => agent.updates.map(({ update }) => update.message?.text))).toEqual([
+    "mine",
+    "mine too",
+  ]);
   expect(((await line.status()).drops["unauthorized"] ?? 0) - before).toBe(updates.length);
 });
 
@@ -71,7 +125,8 @@ test("C60 what the owner does in a foreign chat has no effect either; in the rig
   line.control.userReacts({ messageId, emoji: "👍" });
   const { callback_query: query } = callbackUpdate(1, threads.FB, messageId);
   line.control.rawUpdate({ update: { callback_query: query } });
-  const kinds = (): string[] => fb.updates.map(({ update }) => Object.keys(update).find((key) => key !== "update_id") ?? "");
+  const kinds = (): string[] =>
+    fb.updates.map(({ update }) => Object.keys(update).find((key) => key !== "update_id") ?? "");
   await until("all kinds arrive", () => kinds().length >= 4);
   expect(kinds().sort()).toEqual(["callback_query", "edited_message", "message", "message_reaction"]);
   expect((await line.status()).drops["foreign-chat"]).toBe(4);

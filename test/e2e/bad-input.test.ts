@@ -14,7 +14,9 @@ const open = useLines();
 async function expectServed(line: Line, text: string): Promise<void> {
   const agents = line.agents.filter((agent) => agent.isRunning && agent.ready !== null);
   for (const agent of agents) line.say(agent.threadId, text);
-  await until(`"${text}" is served`, () => agents.every(({ texts }) => texts.filter((each) => each === text).length === 1));
+  await until(`"${text}" is served`, () =>
+    agents.every(({ texts }) => texts.filter((each) => each === text).length === 1),
+  );
 }
 
 test("a token without the shape of one: exit code 2, a sentence, and not a character of the token", async () => {
@@ -30,8 +32,14 @@ test("a token without the shape of one: exit code 2, a sentence, and not a chara
 test("a token that Telegram does not know: an error line that says so, no token anywhere, and SIGTERM still works", async () => {
   const line = await open();
   const secret = "BBFakeFakeFakeFakeFakeFakeFakeFake9";
-  const agent = line.start({ name: "alpha", env: { TELEGRAM_BOT_TOKEN: `700001:${secret}` }, flags: ["--log-level", "debug"] });
-  await until("it says so", () => agent.errors.some(({ kind }) => kind === "unauthorized"), { state: () => agent.output });
+  const agent = line.start({
+    name: "alpha",
+    env: { TELEGRAM_BOT_TOKEN: `700001:${secret}` },
+    flags: ["--log-level", "debug"],
+  });
+  await until("it says so", () => agent.errors.some(({ kind }) => kind === "unauthorized"), {
+    state: () => agent.output,
+  });
   expect(agent.isRunning).toBe(true);
   expect(await agent.stop()).toBeLessThan(2_000 * 5);
   expect(agent.output).not.toContain(secret);
@@ -61,7 +69,7 @@ test("flags and variables that cannot be used: exit code 2 and a sentence that n
   const { exit, output } = await line.run(["run", "--ndjson"], { PARTYLINE_USER: "" });
   expect(exit?.code).toBe(2);
   expect(output).toMatch(/user/i);
-}, 120_000);
+});
 
 test("a state folder that cannot be made or used: exit code 2 and the path", async () => {
   const line = await open();
@@ -86,7 +94,12 @@ test("a stranger's messages have no effect and are counted", async () => {
   const line = await open();
   await line.startAll(["alpha", "beta"]);
   line.control.userSends({ text: "in my own chat", from: strangerUser });
-  line.control.userSends({ text: "in the owner's chat", chatId: 5_550_001, from: strangerUser, threadId: line.agents[1]!.threadId });
+  line.control.userSends({
+    text: "in the owner's chat",
+    chatId: 5_550_001,
+    from: strangerUser,
+    threadId: line.agents[1]!.threadId,
+  });
   await expectServed(line, "after the stranger");
   expect(line.agents.flatMap(({ texts }) => texts)).toEqual(["after the stranger", "after the stranger"]);
   expect((await line.status()).drops).toMatchObject({ unauthorized: 2 });
@@ -118,7 +131,12 @@ test("garbage, half, forged and huge frames at the leader's socket change nothin
   const line = await open();
   const [alpha, beta] = await line.startAll(["alpha", "beta"]);
   const address = path.join(line.folder, "bus.sock");
-  const forged = { kind: "follower.register", requestId: "1:1:1:abc", auth: "guess", registration: { instanceId: "1:1", pid: 1, sessionGeneration: 1, connectedAtMs: 1 } };
+  const forged = {
+    kind: "follower.register",
+    requestId: "1:1:1:abc",
+    auth: "guess",
+    registration: { instanceId: "1:1", pid: 1, sessionGeneration: 1, connectedAtMs: 1 },
+  };
   const frames: readonly (string | Buffer)[] = [
     "nonsense\n",
     "\n\n\n",
@@ -141,14 +159,29 @@ test("garbage, half, forged and huge frames at the leader's socket change nothin
 test("garbage on stdin is answered as such, an ack of nothing too, and the line goes on", async () => {
   const line = await open();
   const [alpha] = await line.startAll(["alpha"]);
-  const garbage = ["nonsense", "[]", "null", "42", '{"type":"ack"}', '{"type":"call","id":1}', '{"type":"nonsense"}', '{"half":'];
+  const garbage = [
+    "nonsense",
+    "[]",
+    "null",
+    "42",
+    '{"type":"ack"}',
+    '{"type":"call","id":1}',
+    '{"type":"nonsense"}',
+    '{"half":',
+  ];
   for (const text of garbage) alpha!.write(text);
   alpha!.write("");
   alpha!.write(JSON.stringify({ type: "ack", id: "999" }));
-  await until("each is answered", () => alpha!.errors.filter(({ kind }) => kind === "input").length >= garbage.length + 1);
+  await until(
+    "each is answered",
+    () => alpha!.errors.filter(({ kind }) => kind === "input").length >= garbage.length + 1,
+  );
   expect(alpha!.errors.every(({ kind }) => kind === "input")).toBe(true);
   expect(alpha!.errors.at(-1)?.message).toMatch(/no open update 999/);
-  expect(await alpha!.call("noSuchMethod", {})).toMatchObject({ ok: false, error: { error_code: expect.any(Number) as number } });
+  expect(await alpha!.call("noSuchMethod", {})).toMatchObject({
+    ok: false,
+    error: { error_code: expect.any(Number) as number },
+  });
   await expectServed(line, "after the garbage");
   // Far more than a pipe's buffer, without a line break, then the next line.
   alpha!.write(`{"type":"call","id":7,"method":"sendMessage","payload":{"text":"${"y".repeat(300_000)}"}}`);

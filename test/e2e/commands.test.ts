@@ -12,7 +12,7 @@ test("demo --headless plays its round and exits 0", async () => {
   expect(exit?.code, output).toBe(0);
   expect(output).not.toMatch(/FAILED/);
   expect(output.match(/^ {2}ok {2}/gm)?.length).toBeGreaterThanOrEqual(8);
-}, 180_000);
+});
 
 test("start --headless is the demo even with a token in the environment, and leaves the token's line alone", async () => {
   const line = await open();
@@ -20,7 +20,7 @@ test("start --headless is the demo even with a token in the environment, and lea
   expect(exit?.code, output).toBe(0);
   expect(line.control.transcript()).toEqual([]);
   expect(output).not.toContain(token);
-}, 180_000);
+});
 
 test("status --json has role, epoch, lease, seats, threads, journal, poll and drops; its text says the same", async () => {
   const line = await open();

@@ -15,9 +15,24 @@ test("20 times kill -9 of the leader mid-stream: one new leader each time, nothi
     seed: 20,
     progress: (line) => progress.push(line),
   });
-  report(summary("failover, kill to role line", result.samples.map(({ failoverMs }) => failoverMs)));
-  report(summary("failover, kill to first poll", result.samples.map(({ firstPollMs }) => firstPollMs)));
-  report(summary("kill until all three are served again", result.samples.map(({ wholeMs }) => wholeMs)));
+  report(
+    summary(
+      "failover, kill to role line",
+      result.samples.map(({ failoverMs }) => failoverMs),
+    ),
+  );
+  report(
+    summary(
+      "failover, kill to first poll",
+      result.samples.map(({ firstPollMs }) => firstPollMs),
+    ),
+  );
+  report(
+    summary(
+      "kill until all three are served again",
+      result.samples.map(({ wholeMs }) => wholeMs),
+    ),
+  );
   expect(result, progress.join("\n")).toMatchObject({
     kills: 20,
     deliveredOnce: result.updatesSent,

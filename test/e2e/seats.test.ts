@@ -34,7 +34,9 @@ test("a second live process of one name is refused with a clear error, and the f
   const twin = line.start({ name: "alpha" });
   const exit = await twin.whenExited();
   expect(exit.code).not.toBe(0);
-  expect(twin.errors.map(({ message }) => message).join("\n")).toMatch(/the name "alpha" is taken by instance .*stop it or choose another name/);
+  expect(twin.errors.map(({ message }) => message).join("\n")).toMatch(
+    /the name "alpha" is taken by instance .*stop it or choose another name/,
+  );
   expect(twin.ready).toBeNull();
   expect(alpha!.isRunning).toBe(true);
   expect(line.leader).toBe(alpha);

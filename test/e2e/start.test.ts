@@ -19,7 +19,10 @@ async function race(round: number): Promise<number[]> {
     unsubscribe();
     const what = `round ${round}: ${agents.map(({ role }) => role).join(", ")}`;
     expect(agents.map(({ role }) => role).sort(), what).toEqual(["follower", "leader"]);
-    expect(agents.map(({ epoch }) => epoch), what).toEqual([1, 1]);
+    expect(
+      agents.map(({ epoch }) => epoch),
+      what,
+    ).toEqual([1, 1]);
     const grants = agents.flatMap(({ roles }) => roles).filter(({ role }) => role === "leader");
     expect(grants.length, what).toBe(1);
     expect(line.control.state().polls.conflicts409, what).toBe(0);

@@ -9,7 +9,10 @@ const stopLimitMs = 2_000;
 
 /** Between the end of the last poll before `atSeq` and the first one after it. */
 function gapBetweenPolls(line: Line, atSeq: number): number {
-  const before = line.polls().filter(({ seq }) => seq <= atSeq).at(-1);
+  const before = line
+    .polls()
+    .filter(({ seq }) => seq <= atSeq)
+    .at(-1);
   const after = line.polls(atSeq).at(0);
   return (after?.atMs ?? Infinity) - (before?.endedAtMs ?? Number.NaN);
 }
@@ -32,13 +35,13 @@ test("SIGTERM ends a follower and a leader within 2 s with exit code 0, and the 
   expect(line.control.state().polls.conflicts409).toBe(0);
 });
 
-test("the hand-over gap stays short over ten clean changes of leader, and no message is lost in them", async () => {
+test("the hand-over gap stays short over six clean changes of leader, and no message is lost in them", async () => {
   const line = await open();
   await line.startAll(["alpha", "beta"]);
   const gaps: number[] = [];
   const ids: number[] = [];
   const threadOf = new Map(line.agents.map((agent) => [agent.label, agent.threadId]));
-  for (let round = 1; round <= 10; round += 1) {
+  for (let round = 1; round <= 6; round += 1) {
     const { leader } = line;
     const { lastSeq } = line.control.state();
     const stopped = leader.stop();
@@ -57,7 +60,7 @@ test("the hand-over gap stays short over ten clean changes of leader, and no mes
     updates.map(({ update, redelivered }) => ({ what: `${label} ${update.message?.text}`, redelivered })),
   );
   const first = given.filter(({ redelivered }) => redelivered !== true).map(({ what }) => what);
-  expect(new Set(given.map(({ what }) => what)).size).toBe(20);
+  expect(new Set(given.map(({ what }) => what)).size).toBe(12);
   expect(new Set(first).size).toBe(first.length);
   expect(line.control.state().polls.conflicts409).toBe(0);
 });

@@ -42,6 +42,8 @@ export class Cascade<Env, Seen, View> {
   private readonly locals: Locals;
   private readonly chartAt: readonly number[];
   private readonly placeIndex: ReadonlyMap<string, number>;
+  /** Place of a child → who invokes it, and as what. */
+  private readonly parents: { readonly place: number; readonly src: string }[] = [];
   /** Place → fact → environment → reaction. */
   private readonly reactions: Reacted[][][] = [];
   private readonly queue: { readonly place: number; readonly step: Step }[] = [];
@@ -52,6 +54,14 @@ export class Cascade<Env, Seen, View> {
     this.chartAt = chartAt;
     this.placeIndex = new Map(world.places.map((each, index) => [each.name, index]));
     this.state = new Int32Array(placeOffset + world.places.length);
+    world.places.forEach(({ chart, hosts = {} }, place) => {
+      for (const src of chart.children) {
+        const child = this.placeIndex.get(hosts[src] ?? "");
+        if (child === undefined)
+          throw new Error(`${world.name}: no place plays ${src}, a child of ${chart.machine.id}`);
+        this.parents[child] = { place, src };
+      }
+    });
   }
 
   prepare(orders: readonly Order[]): Orders {
@@ -61,7 +71,7 @@ export class Cascade<Env, Seen, View> {
   /** A component took a step. False = beyond the bounds. */
   took(place: number, step: Step): boolean {
     this.state[placeOffset + place] = step.next;
-    if (step.effects.length === 0) return true;
+    if (step.effects.length === 0 && !step.isDone) return true;
     this.queue.length = 0;
     return this.spread(place, step) && this.drain();
   }
@@ -103,7 +113,23 @@ export class Cascade<Env, Seen, View> {
 
   private spread(place: number, step: Step): boolean {
     for (const effect of step.effects) if (!this.carry(place, step, effect)) return false;
+    if (step.isDone) this.answerParent(place, step);
     return true;
+  }
+
+  /** A chart that another one invoked as its child is done: it leaves its place, and its output is the answer. */
+  private answerParent(place: number, step: Step): void {
+    const parent = this.parents[place];
+    if (parent === undefined || this.state[placeOffset + place] !== step.next) return;
+    this.state[placeOffset + place] = 0;
+    const local = this.state[placeOffset + parent.place]!;
+    const heard = local === 0 ? null : this.locals.childDone(local, parent.src, step.next);
+    if (heard !== null) this.take(parent.place, heard);
+  }
+
+  private take(place: number, step: Step): void {
+    this.state[placeOffset + place] = step.next;
+    if (step.effects.length > 0 || step.isDone) this.queue.push({ place, step });
   }
 
   private carry(place: number, step: Step, effect: Effect): boolean {
@@ -150,9 +176,7 @@ export class Cascade<Env, Seen, View> {
     }
     // Whoever sends to a component that is gone is not heard, as in production.
     if (order.kind === "send" && local === 0) return true;
-    const step = order.kind === "send" ? this.locals.send(local, order.event) : order.step;
-    this.state[placeOffset + place] = step.next;
-    if (step.effects.length > 0) this.queue.push({ place, step });
+    this.take(place, order.kind === "send" ? this.locals.send(local, order.event) : order.step);
     return true;
   }
 }

@@ -27,8 +27,12 @@ export interface Chart {
   readonly project: (snapshot: AnyMachineSnapshot) => unknown;
   /** Slots that are no request with one answer: they live beside the chart, take commands and send facts. */
   readonly companions: readonly string[];
+  /** Slots that are charts themselves: played in a place of their own, and answered by their output when they are done. */
+  readonly children: readonly string[];
   /** What of a request's input decides anything, as plain data. */
   readonly projectInput: (src: string, input: unknown) => unknown;
+  /** What of a fact anybody uses. */
+  readonly projectFact: (fact: AnyEventObject) => AnyEventObject;
   /** Whether anybody in the world listens to facts of this type. */
   readonly hears: (factType: string) => boolean;
 }
@@ -39,19 +43,24 @@ export function chartOf<Machine extends AnyStateMachine>(
   options: {
     readonly project?: (snapshot: SnapshotFrom<Machine>) => unknown;
     readonly companions?: readonly string[];
+    readonly children?: readonly string[];
     readonly projectInput?: (src: string, input: unknown) => unknown;
+    readonly projectFact?: (fact: AnyEventObject) => AnyEventObject;
     /** Types of the facts that somebody in the world listens to. Default: all. */
     readonly facts?: readonly string[];
   } = {},
 ): Chart {
-  const { project, companions = [], projectInput = (_src, input) => input, facts } = options;
+  const { project, companions = [], children = [], facts } = options;
+  const { projectInput = (_src, input) => input, projectFact = (fact) => fact } = options;
   return {
     machine,
     // Only snapshots of this very machine are handed to its projection.
     project:
       project === undefined ? (it) => it.context as unknown : (it): unknown => project(it as SnapshotFrom<Machine>),
     companions,
+    children,
     projectInput,
+    projectFact,
     hears: (type) => facts === undefined || facts.includes(type),
   };
 }
@@ -216,7 +225,7 @@ export class ChartRunner {
 
 /** What makes two snapshots of one chart the same for the explorer. */
 export const keyOfSnapshot = (chart: Chart, snapshot: AnyMachineSnapshot): string =>
-  keyOf([snapshot.value, snapshot.status, chart.project(snapshot), historyOf(snapshot)]);
+  keyOf([snapshot.value, snapshot.status, snapshot.output, chart.project(snapshot), historyOf(snapshot)]);
 
 function historyOf(snapshot: AnyMachineSnapshot): Record<string, string[]> {
   // The library keeps remembered nodes by the id of their history node.

@@ -47,6 +47,8 @@ export type Effect =
 export interface Step {
   readonly next: number;
   readonly effects: readonly Effect[];
+  /** The chart is done: whoever invoked it gets its output. */
+  readonly isDone: boolean;
 }
 
 /** Two snapshots that the projection calls equal behaved differently. */
@@ -73,6 +75,7 @@ interface Remembered {
 }
 
 const nobody = -1;
+const donePrefix = "xstate.done.actor.";
 
 export class Locals {
   readonly operations = new Interner<Operation>();
@@ -146,10 +149,19 @@ export class Locals {
       const said = this.answers.at(answer);
       const event: AnyEventObject =
         "output" in said
-          ? { type: `xstate.done.actor.${child}`, output: said.output, actorId: child }
+          ? { type: donePrefix + child, output: said.output, actorId: child }
           : { type: `xstate.error.actor.${child}`, error: said.error, actorId: child };
       return { event: this.events.add(event), index: request, used: "request" };
     });
+  }
+
+  /** The output of a child that is done reaches its parent; null when the parent has no such child. */
+  childDone(parent: number, src: string, child: number): Step | null {
+    const invoked = this.at(parent).companions.find((each) => each.src === src);
+    if (invoked === undefined) return null;
+    const output: unknown = this.at(child).snapshot.output;
+    const event: AnyEventObject = { type: donePrefix + invoked.child, output, actorId: invoked.child };
+    return this.send(parent, this.events.add(event));
   }
 
   /** Fails the asker: not observed. The request itself may still take effect: whoever calls sees to that. */
@@ -193,7 +205,8 @@ export class Locals {
     const local = this.at(id);
     // `renamed` keeps the shape of what it is given.
     const same = <Value>(value: Value): Value => renamed(value, names) as Value;
-    const snapshot: AnyMachineSnapshot = { ...local.snapshot, context: same(local.snapshot.context as unknown) };
+    const { context, output } = local.snapshot as { readonly context: unknown; readonly output: unknown };
+    const snapshot = { ...local.snapshot, context: same(context), output: same(output) } as AnyMachineSnapshot;
     const requests = local.requests.map((each) => ({
       ...each,
       operation: this.operations.add(same(this.operations.at(each.operation))),
@@ -261,7 +274,11 @@ export class Locals {
       companions: local.companions,
       effects: [],
     };
-    const step = this.runnerOf(local.chart).step(snapshot, this.events.at(event));
+    const sent = this.events.at(event);
+    // A child that is done is stopped by nobody.
+    if (sent.type.startsWith(donePrefix))
+      draft.companions = draft.companions.filter((each) => donePrefix + each.child !== sent.type);
+    const step = this.runnerOf(local.chart).step(snapshot, sent);
     return this.carriedOut(local.chart, local.as, step, draft);
   }
 
@@ -275,14 +292,14 @@ export class Locals {
       requests: draft.requests,
       companions: draft.companions,
     });
-    return { next, effects: draft.effects };
+    return { next, effects: draft.effects, isDone: snapshot.status === "done" };
   }
 
   private apply(effect: ChartEffect, chart: number, as: string, draft: Draft): void {
     switch (effect.kind) {
       case "fact":
         if (!this.chartOf(chart).hears(effect.fact.type)) return;
-        draft.effects.push({ kind: "fact", fact: this.events.add(effect.fact) });
+        draft.effects.push({ kind: "fact", fact: this.events.add(this.chartOf(chart).projectFact(effect.fact)) });
         return;
       case "scheduled":
         draft.timers = [...draft.timers, { id: effect.timer, event: effect.event }];
@@ -306,7 +323,8 @@ export class Locals {
 
   private invoke(effect: ChartEffect & { kind: "invoked" }, chart: number, as: string, draft: Draft): void {
     const { child, src, input } = effect;
-    if (this.chartOf(chart).companions.includes(src)) {
+    const { companions, children } = this.chartOf(chart);
+    if (companions.includes(src) || children.includes(src)) {
       draft.companions = [...draft.companions, { child, src }];
       draft.effects.push({ kind: "companionStarted", child, src, input });
       return;

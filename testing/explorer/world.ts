@@ -13,7 +13,7 @@ import type { Chart } from "./chart.ts";
 export interface Place {
   readonly name: string;
   readonly chart: Chart;
-  /** Companions of this chart that are played by the chart in another place: slot name → name of the place. */
+  /** Companions and children of this chart that are played by the chart in another place: slot name → its name. */
   readonly hosts?: Readonly<Record<string, string>>;
 }
 

@@ -17,11 +17,7 @@ export function planBusFaults(world: BusWorld): void {
     return living.length > 0 && act(chance.pick(living));
   };
   const restart = (place: BusPlace) =>
-    hand.scheduler.after(chance.between(1, swarm.restartMaxMs), place.name, () => {
-      if (place.instance.process.state() !== "dead") return null;
-      world.boot(place);
-      return "starts";
-    });
+    hand.scheduler.after(chance.between(1, swarm.restartMaxMs), place.name, () => world.boot(place));
   const die = (place: BusPlace) => {
     place.instance.process.kill();
     world.network.kill(place.name);
@@ -34,7 +30,7 @@ export function planBusFaults(world: BusWorld): void {
     return true;
   };
   const leave = (place: BusPlace) => {
-    place.instance.stop();
+    place.instance.stop(chance.chance(0.3));
     hand.scheduler.after(5_000, place.name, () => {
       restart(place);
       return null;

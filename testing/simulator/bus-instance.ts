@@ -1,25 +1,26 @@
 /**
  * One whole instance in a simulated process: every chart and every service, over simulated ports.
  *
- * Owns: making the ports, booting the composition, the host's handlers (explicit ack after a while), what the world may
- * know of the instance's charts.
+ * Owns: making the ports, booting the composition, the host's handlers (an answer to every update, explicit ack after a
+ * while), what the world may know of the instance's charts.
  * Does not own: when it is killed, paused or cut off (`bus-world.ts`), any decision.
  */
-import type { SnapshotFrom } from "xstate";
-import { chatId, instanceId, updateId, type Epoch, type InstanceId } from "../../machines/ids.ts";
+import type { InspectionEvent, SnapshotFrom } from "xstate";
+import { chatId, instanceId, updateId, type Epoch, type InstanceId, type SeatKey } from "../../machines/ids.ts";
 import type { InstanceView } from "../../machines/invariants.ts";
 import { roleOf, type Role } from "../../machines/instance.machine.ts";
 import type { leaseMachine } from "../../machines/lease.machine.ts";
 import { defaultLeaseTimings } from "../../machines/lease.rules.ts";
-import { defaultMembershipTimings } from "../../machines/membership.machine.ts";
+import { defaultMembershipTimings, type membershipMachine } from "../../machines/membership.machine.ts";
 import { defaultSeatTimings } from "../../machines/registration.machine.ts";
 import { readUpdate } from "../../machines/updates.rules.ts";
 import { capability, protocolVersion } from "../../machines/wire/constants.ts";
 import type { MemoryNetwork } from "../../adapters/transport/memory/network.ts";
 import type { HandedUpdate } from "../../services/inbox.ts";
 import { composeInstance, type ComposedInstance } from "../../services/instance.ts";
-import type { Log, Store, TelegramApi } from "../../services/ports.ts";
+import type { Log, RequestHandler, Store, TelegramApi } from "../../services/ports.ts";
 import type { Settings } from "../../services/runtime.ts";
+import type { CallLedger } from "./bus-calls.ts";
 import type { HostClock } from "./clock.ts";
 import { createIds } from "./ids.ts";
 import { transportOf } from "./network.ts";
@@ -36,16 +37,21 @@ export interface BusInstance {
   readonly process: SimulatedProcess;
   readonly role: () => Role;
   readonly isJoined: () => boolean;
+  /** The seat it has claimed, as it believes; empty before. */
+  readonly seat: () => SeatKey;
   readonly view: () => InstanceView;
   readonly permit: () => { readonly epoch: Epoch; readonly remainingMs: number } | null;
-  readonly stop: () => void;
+  /** `leave` also gives the thread up. */
+  readonly stop: (leave: boolean) => void;
   /** It was asked to stop, and may not have noticed yet. */
   readonly isStopping: () => boolean;
 }
 
 export interface BusInstanceTraits {
   readonly hand: Stagehand;
+  /** Its place in the world. */
   readonly name: string;
+  readonly isNamed: boolean;
   readonly host: HostClock;
   /** The store as it is, watched. */
   readonly store: Store;
@@ -53,16 +59,16 @@ export interface BusInstanceTraits {
   readonly telegram: TelegramWorld;
   readonly gate: TelegramGate;
   readonly ledger: UpdateLedger;
+  readonly calls: CallLedger;
+  /** Stands between the wire and whoever serves in this process. */
+  readonly serve: (inner: RequestHandler) => RequestHandler;
 }
 
 /** Longest that a handler of the simulated host takes, in milliseconds. */
 const handlingMaxMs = 400;
 
-const settingsOf = (me: InstanceId, incarnation: Settings["incarnation"], name: string, secret: string): Settings => ({
-  me,
-  incarnation,
-  secret,
-  name,
+const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret">): Settings => ({
+  ...own,
   audience: { user: simulatedChatId, chat: chatId(simulatedChatId) },
   identity: {
     protocolVersion,
@@ -106,13 +112,25 @@ function logOf({ hand, name }: BusInstanceTraits): Log {
   };
 }
 
-/** The host's handler: takes its time, then says that it is done, again and again until the store has heard. */
-function handlerOf(traits: BusInstanceTraits, process: SimulatedProcess, id: InstanceId) {
+interface Handling {
+  readonly process: SimulatedProcess;
+  readonly id: InstanceId;
+  readonly call: ComposedInstance["call"];
+}
+
+/** The host's handler: answers, takes its time, then says that it is done, again and again until the store has heard. */
+function handlerOf(traits: BusInstanceTraits, { process, id, call }: Handling) {
   const random = traits.hand.random.split(`handler ${process.pid}`);
   return (handed: HandedUpdate) => {
     const facts = readUpdate(handed.update);
-    if (facts !== null) traits.ledger.handed(facts.updateId, id, handed.redelivered);
-    traits.hand.scheduler.note(`${traits.name} handles ${facts?.updateId ?? updateId(0)}`);
+    const number = facts?.updateId ?? updateId(0);
+    traits.ledger.handed(number, id, handed.redelivered);
+    traits.hand.scheduler.note(`${traits.name} handles ${number}`);
+    const { text, ended } = traits.calls.begin(`update ${number} by ${id}`, facts?.thread ?? null);
+    void call({ method: "sendMessage", body: { text } }).then((outcome) => {
+      traits.hand.scheduler.note(`${traits.name} ${text}: ${outcome.kind}`);
+      ended(outcome);
+    });
     const acknowledge = () =>
       handed.ack().catch(() => {
         // Not observed: a host asks again.
@@ -124,11 +142,35 @@ function handlerOf(traits: BusInstanceTraits, process: SimulatedProcess, id: Ins
 
 const idOf = (ref: object): string => ("id" in ref && typeof ref.id === "string" ? ref.id : "");
 
-/** The grant that the lease chart believes in, from its snapshot as the inspection shows it. */
+/** The last snapshot of the newest actor with one id, as the inspection shows it. */
+function createPeephole(id: string) {
+  let ref: unknown = null;
+  let snapshot: unknown = null;
+  return {
+    look(event: InspectionEvent) {
+      if (event.type === "@xstate.snapshot" && event.actorRef === ref) snapshot = event.snapshot;
+      else if (event.type === "@xstate.actor" && idOf(event.actorRef) === id) {
+        ref = event.actorRef;
+        snapshot = null;
+      }
+    },
+    snapshot: () => snapshot,
+  };
+}
+
+/** The grant that the lease chart believes in. */
 function heldEpoch(snapshot: unknown): Epoch | null {
   // The snapshot comes from the actor whose id is the lease chart's.
   const seen = snapshot as SnapshotFrom<typeof leaseMachine> | null;
   return seen?.status === "active" && seen.matches("holding") ? seen.context.epoch : null;
+}
+
+/** The registration that the membership chart believes in. */
+function registrationIn(snapshot: unknown): InstanceView["registered"] {
+  // The snapshot comes from the actor whose id is the membership chart's.
+  const seen = snapshot as SnapshotFrom<typeof membershipMachine> | null;
+  if (seen?.status !== "active" || !seen.matches("registered")) return null;
+  return { seat: seen.context.seat, generation: seen.context.generation };
 }
 
 function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
@@ -139,33 +181,41 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
   const path = { ...hand, process, random: hand.random.split(`requests ${process.pid}`) };
   const telegram = countingPolls(createTelegramPort({ ...path, world: traits.telegram, gate: traits.gate }));
   const ids = createIds(process.pid, hand.random.split(`ids ${process.pid}`));
-  const lease: { ref: unknown; snapshot: unknown } = { ref: null, snapshot: null };
+  const lease = createPeephole(`${id}/lease`);
+  const membership = createPeephole(`${id}/membership`);
   const composed: ComposedInstance = composeInstance(
     {
       stage: {
         clock: process.clock,
         log: logOf(traits),
         inspect(event) {
-          if (event.type === "@xstate.snapshot" && event.actorRef === lease.ref) lease.snapshot = event.snapshot;
-          else if (event.type === "@xstate.actor" && idOf(event.actorRef) === `${id}/lease`) lease.ref = event.actorRef;
+          lease.look(event);
+          membership.look(event);
         },
       },
       ids,
       processes,
       store: storeOver(createRequests(path), traits.store),
-      transport: transportOf(network, name, process),
+      transport: transportOf({ network, place: name, process, serve: traits.serve }),
       telegram,
     },
-    settingsOf(id, incarnation, name, ids.secret()),
-    { handOut: handlerOf(traits, process, id), isSecret: (given, expected) => given === expected },
+    settingsOf({ me: id, incarnation, name: traits.isNamed ? name : null, secret: ids.secret() }),
+    { handOut: (update) => handle(update), isSecret: (given, expected) => given === expected },
   );
-  return { id, composed, telegram, holds: () => heldEpoch(lease.snapshot) };
+  const handle = handlerOf(traits, { process, id, call: composed.call });
+  return {
+    id,
+    composed,
+    telegram,
+    holds: () => heldEpoch(lease.snapshot()),
+    registered: () => registrationIn(membership.snapshot()),
+  };
 }
 
 export function startBusInstance(traits: BusInstanceTraits): BusInstance {
   const { hand, name } = traits;
   const process = hand.newProcess(name, traits.host);
-  const { id, composed, telegram, holds } = compose(traits, process);
+  const { id, composed, telegram, holds, registered } = compose(traits, process);
   const { actor, runtime } = composed;
   let role: Role = "starting";
   let isStopping = false;
@@ -176,7 +226,8 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
       role = now;
     },
     complete() {
-      hand.scheduler.note(`${name} ended`);
+      const { output } = actor.getSnapshot();
+      hand.scheduler.note(`${name} ended${output?.kind === "refused" ? `: ${output.reason}` : ""}`);
       process.kill();
       traits.network.kill(name);
     },
@@ -195,6 +246,7 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
     isJoined: () =>
       actor.getSnapshot().matches({ online: { following: "joined" } }) ||
       actor.getSnapshot().matches({ online: { leading: "bus" } }),
+    seat: () => actor.getSnapshot().context.seat,
     permit: () => (isDead() ? null : runtime.gate.permit()),
     view: () => ({
       id,
@@ -202,11 +254,11 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
       holds: isDead() ? null : holds(),
       leadsUnder: isDead() ? null : leadsUnder(),
       polls: !isDead() && telegram.open() > 0,
-      registered: null,
+      registered: isDead() || !actor.getSnapshot().matches({ online: "following" }) ? null : registered(),
     }),
-    stop() {
+    stop(leave) {
       isStopping = true;
-      process.deliver("stop", () => actor.send({ type: "instance.stop", leave: false }));
+      process.deliver(leave ? "leave" : "stop", () => actor.send({ type: "instance.stop", leave }));
     },
     isStopping: () => isStopping,
   };

@@ -6,10 +6,13 @@
  */
 import type { MemoryDatabase } from "../../adapters/store/memory/index.ts";
 import type { MemoryNetwork } from "../../adapters/transport/memory/network.ts";
+import type { RequestHandler, Store } from "../../services/ports.ts";
 import type { BusInstance } from "./bus-instance.ts";
+import type { CallLedger } from "./bus-calls.ts";
 import type { UpdateLedger } from "./bus-updates.ts";
 import type { HostClock } from "./clock.ts";
 import type { LeaseGhost } from "./ghost.ts";
+import type { RegistrationGhost } from "./registration-ghost.ts";
 import type { Stagehand } from "./stagehand.ts";
 import type { TelegramGate } from "./telegram-api.ts";
 import type { TelegramWorld } from "./telegram.ts";
@@ -17,6 +20,8 @@ import type { TelegramWorld } from "./telegram.ts";
 export interface BusPlace {
   readonly name: string;
   readonly host: HostClock;
+  /** Unnamed ones take whatever seat of their parent is free. */
+  readonly isNamed: boolean;
   instance: BusInstance;
 }
 
@@ -24,11 +29,20 @@ export interface BusWorld {
   readonly hand: Stagehand;
   readonly database: MemoryDatabase;
   readonly ghost: LeaseGhost;
+  readonly registrations: RegistrationGhost;
   readonly storeClock: HostClock;
   readonly network: MemoryNetwork;
   readonly telegram: TelegramWorld;
   readonly gate: TelegramGate;
   readonly ledger: UpdateLedger;
+  readonly calls: CallLedger;
   readonly places: readonly BusPlace[];
-  readonly boot: (place: BusPlace) => void;
+  /** Starts the place's next process, unless the last one lives; what happened, for the trace. */
+  readonly boot: (place: BusPlace) => string | null;
+}
+
+/** Faults planted between the store or the wire and whoever watches them, to see that they are caught. */
+export interface BusPlant {
+  readonly store?: (real: Store, database: MemoryDatabase) => Store;
+  readonly serve?: (real: RequestHandler) => RequestHandler;
 }

@@ -3,7 +3,7 @@
  *
  * Owns: watching admissions, settlements and drops inside the store, and what handlers were given.
  * Does not own: judging it (`machines/invariants.ts`, `bus-world.ts`).
- * Invariant: an update leaves the ledger only when it is settled and was looked at once after that.
+ * Invariant: an update leaves the ledger only when it is settled and `knownMax` others are remembered.
  */
 import type { InstanceId, UpdateId } from "../../machines/ids.ts";
 import type { UpdateView } from "../../machines/invariants.ts";
@@ -30,9 +30,20 @@ export interface UpdateLedger {
   /** What is not settled yet, oldest first. */
   readonly open: () => readonly Known[];
   readonly counts: () => { readonly written: number; readonly settled: number; readonly redelivered: number };
-  /** Updates of bound threads that were ended without running. */
+  /** Updates of threads that still exist and were ended without running. */
   readonly takeLost: () => readonly string[];
   readonly watch: (inner: Store) => Store;
+}
+
+/** What is remembered of the past: enough to see that an update is settled or handed out again. */
+const knownMax = 2_000;
+
+/** Forgets settled updates beyond the bound, oldest first. */
+function forgetOldest(known: Map<UpdateId, Known>): void {
+  for (const update of known.values()) {
+    if (known.size < knownMax) return;
+    if (update.settled > 0) known.delete(update.updateId);
+  }
 }
 
 export function createUpdateLedger(world: {
@@ -69,11 +80,14 @@ export function createUpdateLedger(world: {
   const endedUnrun = (what: string, updateId: UpdateId | undefined) =>
     touch(updateId, (update) => {
       update.settled += 1;
-      lost.push(`${what} of update ${update.updateId} in thread ${update.threadId}`);
+      // Whoever gives a thread up gives up what waits in it.
+      if (!telegram.isGone(update.threadId))
+        lost.push(`${what} of update ${update.updateId} in thread ${update.threadId}`);
     });
 
   return {
     written(updateId, threadId) {
+      forgetOldest(known);
       counts.written += 1;
       const fresh = { inJournal: false, settled: 0, handedOut: 0, overtook: false, holder: null };
       known.set(updateId, { updateId, threadId, ...fresh });

@@ -8,18 +8,21 @@
  * `settleMs`.
  */
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
-import { updateId } from "../../machines/ids.ts";
-import { brokenIn, type WorldView } from "../../machines/invariants.ts";
-import type { Store } from "../../services/ports.ts";
+import { updateId, type SeatKey } from "../../machines/ids.ts";
+import { brokenIn, type SeatView, type WorldView } from "../../machines/invariants.ts";
+import type { RequestHandler, Store } from "../../services/ports.ts";
+import { createCallLedger } from "./bus-calls.ts";
 import { startBusInstance } from "./bus-instance.ts";
 import { createUpdateLedger } from "./bus-updates.ts";
-import { asTimerless, type HostClock } from "./clock.ts";
+import { asTimerless } from "./clock.ts";
 import { planBusFaults } from "./bus-faults.ts";
-import type { BusPlace, BusWorld } from "./bus-line.ts";
+import type { BusPlace, BusPlant, BusWorld } from "./bus-line.ts";
 import { watchLease } from "./ghost.ts";
+import { watchLeaderWrites } from "./leader-writes.ts";
 import type { SimulationResult } from "./lease-world.ts";
 import { createNetwork } from "./network.ts";
 import { vanishMaxMs } from "./process-table.ts";
+import { createRegistrationGhost } from "./registration-ghost.ts";
 import { createStagehand, type StagehandOptions } from "./stagehand.ts";
 import type { TelegramGate } from "./telegram-api.ts";
 import { createTelegramWorld } from "./telegram.ts";
@@ -27,6 +30,7 @@ import { createTelegramWorld } from "./telegram.ts";
 export interface BusSimulation extends StagehandOptions {
   readonly hours: number;
   readonly instances: number;
+  readonly plant?: BusPlant;
   readonly onProgress?: (simulatedHours: number) => void;
 }
 
@@ -35,37 +39,51 @@ const convergeMs = 60_000;
 /** Back-off after a round of failures is at most 30 s. */
 const settleMs = 120_000;
 const bootMs = 60_000;
+/** Instances without a name. */
+const unnamedShare = 0.25;
 
 function createBusWorld(options: BusSimulation): BusWorld {
   const hand = createStagehand(options);
   const storeClock = hand.newHost();
   const database = new MemoryDatabase("simulated");
-  const inner = openMemoryStore({ database, clock: asTimerless(storeClock) });
+  const { plant = {} } = options;
+  const real = openMemoryStore({ database, clock: asTimerless(storeClock) });
+  const inner = plant.store?.(real, database) ?? real;
   const ghost = watchLease(inner.lease, { clock: storeClock, isAlive: (who) => hand.table.isAlive(who) });
-  const telegram = createTelegramWorld(hand.scheduler);
+  const registrations = createRegistrationGhost(database);
+  const calls = createCallLedger();
+  const telegram = createTelegramWorld(hand.scheduler, calls.seen);
   const ledger = createUpdateLedger({ database, telegram, isAlive: (id) => hand.table.isInstanceAlive(id) });
-  const store: Store = ledger.watch({ ...inner, lease: ghost.lease });
+  const fenced = watchLeaderWrites({ ...inner, lease: ghost.lease }, { database, note: ghost.noteWrite });
+  const store: Store = ledger.watch(registrations.watch(fenced));
+  const serve = (handle: RequestHandler) => registrations.serve(plant.serve?.(handle) ?? handle);
   const network = createNetwork({ ...hand, random: hand.random.split("network") });
   const gate: TelegramGate = { throttledUntilMs: 0 };
-  const start = (name: string, host: HostClock) =>
-    startBusInstance({ hand, name, host, store, network, telegram, gate, ledger });
+  const names = hand.random.split("names");
+  const start = (place: Pick<BusPlace, "name" | "host" | "isNamed">) =>
+    startBusInstance({ ...place, hand, store, network, telegram, gate, ledger, calls, serve });
   const places = Array.from({ length: options.instances }, (_, index): BusPlace => {
-    const name = `i${index + 1}`;
-    const host = hand.newHost();
-    return { name, host, instance: start(name, host) };
+    const place = { name: `i${index + 1}`, host: hand.newHost(), isNamed: !names.chance(unnamedShare) };
+    return { ...place, instance: start(place) };
   });
   const boot = (place: BusPlace) => {
-    place.instance = start(place.name, place.host);
+    if (place.instance.process.state() !== "dead") return null;
+    place.instance = start(place);
+    return "starts";
   };
-  return { hand, database, ghost, storeClock, network, telegram, gate, ledger, places, boot };
+  return { hand, database, ghost, registrations, calls, storeClock, network, telegram, gate, ledger, places, boot };
 }
 
-function viewOf({ ghost, places, ledger, telegram, database }: BusWorld): WorldView {
-  const seats = [...database.registrations.values()].filter((each) => each.ended === null);
+function viewOf({ ghost, registrations, places, ledger, telegram, database }: BusWorld): WorldView {
+  const seats: SeatView[] = [];
+  for (const { seat, instanceId, generation, ended } of database.registrations.values()) {
+    const staleEffects = registrations.staleEffects(seat);
+    if (ended === null || staleEffects > 0) seats.push({ seat, instanceId, generation, staleEffects });
+  }
   return {
     lease: ghost.row(),
     instances: places.map((place) => place.instance.view()),
-    seats: seats.map(({ seat, instanceId, generation }) => ({ seat, instanceId, generation, staleEffects: 0 })),
+    seats,
     updates: ledger.takeViews(),
     ghost: { grants: ghost.grants(), writes: ghost.takeWrites(), ownConflicts: telegram.stats().ownConflicts },
   };
@@ -75,10 +93,12 @@ function check(world: BusWorld): boolean {
   const { hand } = world;
   const view = viewOf(world);
   for (const name of brokenIn(view)) {
-    const { updates, instances, ghost } = view;
-    hand.violate(name, JSON.stringify({ updates, instances, grants: ghost.grants.slice(-3), writes: ghost.writes }));
+    const { updates, instances, seats, ghost } = view;
+    const { writes } = ghost;
+    hand.violate(name, JSON.stringify({ updates, instances, seats, grants: ghost.grants.slice(-3), writes }));
   }
   for (const lost of world.ledger.takeLost()) hand.violate("update/endedUnrun", lost);
+  for (const fault of world.calls.takeFaults()) hand.violate("answer/notAsTold", fault);
   return hand.violations.length > 0;
 }
 
@@ -94,10 +114,7 @@ function heal(world: BusWorld): void {
     process.kill();
     world.network.kill(place.name);
     // A supervisor starts the next one when the last is out of the process table.
-    world.hand.scheduler.after(vanishMaxMs + 1, place.name, () => {
-      world.boot(place);
-      return "starts";
-    });
+    world.hand.scheduler.after(vanishMaxMs + 1, place.name, () => world.boot(place));
   }
 }
 
@@ -119,13 +136,33 @@ function write(world: BusWorld): void {
   next();
 }
 
-/** A seat whose thread may or may not have been created waits for evidence or the operator: that is its right. */
-const waitsForOperator = ({ database }: BusWorld): boolean => database.provisions.size > 0;
+/** Seats whose thread may or may not have been created: they wait for evidence or the operator, which is their right. */
+const undecidedSeats = ({ database }: BusWorld): ReadonlySet<SeatKey> =>
+  new Set([...database.provisions.values()].map((provision) => provision.seat));
+
+/** Known gap: a leader whose own thread is undecided does not serve, so nobody joins it. */
+const isLeaderUndecided = (world: BusWorld, undecided: ReadonlySet<SeatKey>): boolean =>
+  world.places.some(({ instance }) => instance.role() === "leader" && undecided.has(instance.seat()));
 
 function isConverged(world: BusWorld): boolean {
-  const roles = world.places.map((place) => place.instance.role());
-  if (roles.filter((role) => role === "leader").length !== 1) return false;
-  return waitsForOperator(world) || world.places.every((place) => place.instance.isJoined());
+  const { places } = world;
+  if (places.filter((place) => place.instance.role() === "leader").length !== 1) return false;
+  const undecided = undecidedSeats(world);
+  if (isLeaderUndecided(world, undecided)) return true;
+  return places.every(({ instance }) => instance.isJoined() || undecided.has(instance.seat()));
+}
+
+/** Updates that somebody who can take them has not yet ended. Those of seats that nobody sits on wait for a day. */
+function overdue(world: BusWorld, old: ReturnType<BusWorld["ledger"]["open"]>) {
+  const undecided = undecidedSeats(world);
+  if (isLeaderUndecided(world, undecided)) return [];
+  const seats = new Set(world.places.map((place) => place.instance.seat()));
+  const bindings = [...world.database.bindings.values()];
+  const isAwaited = (threadId: number) => {
+    const seat = bindings.find((binding) => binding.thread.target.threadId === threadId)?.seat;
+    return seat !== undefined && (undecided.has(seat) || !seats.has(seat));
+  };
+  return old.filter((update) => update.settled === 0 && !isAwaited(update.threadId));
 }
 
 async function converge(world: BusWorld): Promise<number> {
@@ -142,12 +179,15 @@ async function converge(world: BusWorld): Promise<number> {
     return tookMs;
   }
   const old = world.ledger.open();
-  const isOldSettled = () => old.every((update) => update.settled > 0);
+  const due = overdue(world, old);
+  const isOldSettled = () => due.every((update) => update.settled > 0);
   await hand.scheduler.runUntil(startedAtMs + settleMs, () => check(world) || isOldSettled());
-  if (hand.violations.length === 0 && !isOldSettled() && !waitsForOperator(world)) {
-    const left = old.filter((update) => update.settled === 0).slice(0, 5);
-    hand.violate("liveness/everythingSettled", `${settleMs} ms after faults ended: ${JSON.stringify(left)}`);
-  }
+  const left = hand.violations.length === 0 ? overdue(world, old) : [];
+  if (left.length > 0)
+    hand.violate(
+      "liveness/everythingSettled",
+      `${settleMs} ms after faults ended: ${JSON.stringify(left.slice(0, 5))}`,
+    );
   return tookMs;
 }
 
@@ -181,6 +221,6 @@ export async function simulateBus(options: BusSimulation): Promise<SimulationRes
     violations: hand.violations,
     liveness: { checks: convergences, worstMs },
     traceHash: hand.recorder.hash(),
-    figures: { grants: ghost.grantCount(), ...ledger.counts(), conflicts, polls, sent },
+    figures: { grants: ghost.grantCount(), ...ledger.counts(), ...world.calls.counts(), conflicts, polls, sent },
   };
 }

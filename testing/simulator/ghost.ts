@@ -26,6 +26,8 @@ export interface LeaseGhost {
   readonly grantCount: () => number;
   readonly row: () => { readonly epoch: Epoch; readonly holder: InstanceId | null };
   readonly endOf: (granted: Epoch) => GrantEnd | undefined;
+  /** A write under an epoch, of whoever was granted it. */
+  readonly noteWrite: (presented: Epoch, current: Epoch, accepted: boolean) => void;
   /** Writes since the last call. */
   readonly takeWrites: () => readonly LeaderWriteView[];
 }
@@ -68,8 +70,9 @@ export function watchLease(
   let writes: LeaderWriteView[] = [];
   let row: LeaseRecord | null = null;
 
-  const noteWrite = (by: InstanceId | null, presented: Epoch, before: LeaseRecord, accepted: boolean) => {
-    if (by !== null) writes.push({ by, presented, current: before.epoch, accepted });
+  const noteWrite = (presented: Epoch, current: Epoch, accepted: boolean) => {
+    const by = ends.of(presented)?.to;
+    if (by !== undefined) writes.push({ by, presented, current, accepted });
   };
   const lease: LeaseStore = {
     read: () => inner.read(),
@@ -94,7 +97,7 @@ export function watchLease(
       const before = await inner.read();
       const answer = await inner.renew(request);
       row = await inner.read();
-      noteWrite(ends.of(request.epoch)?.to ?? null, request.epoch, before, answer.kind === "renewed");
+      noteWrite(request.epoch, before.epoch, answer.kind === "renewed");
       if (answer.kind === "renewed") ends.note(row);
       return answer;
     },
@@ -102,14 +105,14 @@ export function watchLease(
       const before = await inner.read();
       const answer = await inner.release(request);
       row = await inner.read();
-      noteWrite(ends.of(request.epoch)?.to ?? null, request.epoch, before, answer.kind === "released");
+      noteWrite(request.epoch, before.epoch, answer.kind === "released");
       if (answer.kind === "released") ends.endNow(request.epoch);
       return answer;
     },
     async commitIfHeld(held, commit) {
       const before = await inner.read();
       const answer = await inner.commitIfHeld(held, commit);
-      noteWrite(ends.of(held)?.to ?? null, held, before, answer.kind === "committed");
+      noteWrite(held, before.epoch, answer.kind === "committed");
       return answer;
     },
   };
@@ -119,6 +122,7 @@ export function watchLease(
     grantCount: () => grantCount,
     row: () => ({ epoch: row?.epoch ?? epoch(0), holder: row?.holder?.instanceId ?? null }),
     endOf: ends.of,
+    noteWrite,
     takeWrites() {
       const taken = writes;
       writes = [];

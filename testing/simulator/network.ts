@@ -7,7 +7,7 @@
  * nothing, and what it had begun to serve stays unanswered.
  */
 import { createMemoryNetwork, type MemoryNetwork } from "../../adapters/transport/memory/network.ts";
-import type { Inbound, Link, Transport } from "../../services/ports.ts";
+import type { Inbound, Link, RequestHandler, Transport } from "../../services/ports.ts";
 import type { FaultCounts, Swarm } from "./faults.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Random } from "./random.ts";
@@ -60,8 +60,16 @@ function through<Value>(process: SimulatedProcess, what: string, promise: Promis
   });
 }
 
+export interface TransportTraits {
+  readonly network: MemoryNetwork;
+  readonly place: string;
+  readonly process: SimulatedProcess;
+  /** Stands between the wire and whoever serves in this process. */
+  readonly serve: (inner: RequestHandler) => RequestHandler;
+}
+
 /** The transport of one process of one place. */
-export function transportOf(network: MemoryNetwork, place: string, process: SimulatedProcess): Transport {
+export function transportOf({ network, place, process, serve }: TransportTraits): Transport {
   const inner = network.transport(place);
   const linkOf = (link: Link): Link => ({
     request: (envelope, timeoutMs) => through(process, `${envelope.kind} answered`, link.request(envelope, timeoutMs)),
@@ -73,12 +81,13 @@ export function transportOf(network: MemoryNetwork, place: string, process: Simu
     leaderAddress: inner.leaderAddress,
     followerAddress: (instance) => inner.followerAddress(instance),
     async listen(request) {
+      const handle = serve(request.handle);
       const endpoint = await inner.listen({
         ...request,
         handle: (envelope, from) =>
           new Promise((resolve, reject) => {
             process.deliver(`serves ${envelope.kind}`, () => {
-              request.handle(envelope, inboundOf(from)).then(resolve, reject);
+              handle(envelope, inboundOf(from)).then(resolve, reject);
             });
           }),
       });

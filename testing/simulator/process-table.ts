@@ -33,7 +33,7 @@ export function createProcessTable(world: {
   const byPid = new Map<number, SimulatedProcess>();
   const byInstance = new Map<InstanceId, SimulatedProcess>();
   const vanishesAfterMs = new Map<number, number>();
-  const base = { bootId: "simulated-boot", pidNamespace: "pid:[1]" };
+  const base = { bootId: "simulated-boot", pidNamespace: "4026531836" };
   const incarnationOf = (pid: number, counter: number): Incarnation => ({
     ...base,
     pid,

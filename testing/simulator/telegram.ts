@@ -58,6 +58,7 @@ export interface TelegramWorld {
   /** A user writes, into a thread or beside all; null when the thread is gone. Returns the update's id. */
   write(threadId: number | null, text: string): number | null;
   readonly threads: () => readonly SimulatedThread[];
+  readonly isGone: (threadId: number) => boolean;
   /** The server will not give this update again. */
   readonly isConfirmed: (updateId: number) => boolean;
   readonly stats: () => TelegramStats;
@@ -179,7 +180,11 @@ class Polls {
   }
 }
 
-export function createTelegramWorld(scheduler: Scheduler): TelegramWorld {
+/** `onSent` hears of every message of the bot in the moment it stands in the chat. */
+export function createTelegramWorld(
+  scheduler: Scheduler,
+  onSent: (threadId: number | null, text: string) => void,
+): TelegramWorld {
   const polls = new Polls(scheduler);
   const threads = new Map<number, SimulatedThread>();
   let lastMessageId = 1_000;
@@ -198,6 +203,7 @@ export function createTelegramWorld(scheduler: Scheduler): TelegramWorld {
     const threadId = numberIn(payload, "message_thread_id");
     if (threadId !== null && living(payload) === null) return rejection(400, "Bad Request: message thread not found");
     sent += 1;
+    onSent(threadId, textIn(payload, "text"));
     return ok(message(threadId, { from: bot, text: payload["text"] }));
   };
   const createTopic = (payload: Payload): CallOutcome => {
@@ -241,6 +247,7 @@ export function createTelegramWorld(scheduler: Scheduler): TelegramWorld {
       return polls.push({ message: message(threadId, { from: user, text }) });
     },
     threads: () => [...threads.values()],
+    isGone: (threadId) => threads.get(threadId)?.isGone !== false,
     isConfirmed: (id) => polls.isConfirmed(id),
     stats: () => {
       const { conflicts, ownConflicts, polls: asked, negativeOffsets } = polls;

@@ -44,7 +44,7 @@ export function fileSystemRefusal(folder: string, type: number): Refused | null 
   if (name === null) return null;
   return refused(
     `The state folder ${folder} is on ${name}, where processes that share a database damage it: ` +
-      "move the folder to a local disk (PARTYLINE_HOME) or use PostgreSQL.",
+      "move the folder to a local disk (--home or PARTYLINE_HOME).",
   );
 }
 

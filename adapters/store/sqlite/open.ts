@@ -2,7 +2,7 @@
  * Opening a profile's database: look first, touch later.
  *
  * Owns: the order of the checks and the sentence for each that fails. Does not own: the checks' parts (`file-system`,
- * `marker`, `schema`), recovery of a damaged store (`partyline doctor --recover`).
+ * `marker`, `schema`), recovery of a damaged store (an operator's).
  *
  * Invariants:
  * 1. A store that is damaged, or newer than this code, is refused before anything is written to it.
@@ -20,7 +20,7 @@ import { compatibility } from "../limits.ts";
 import { codeOf, prepareFile, prepareFolder } from "./file-system.ts";
 import { readMarker, writeMarker, type MarkerState } from "./marker.ts";
 import { identity, migrate, migrations, schemaState, schemaVersion, tableCount } from "./schema.ts";
-import { busyTimeoutMs, isDamage, toStoreError } from "./sql-errors.ts";
+import { busyTimeoutMs, damageRemedy, isDamage, toStoreError } from "./sql-errors.ts";
 
 /** Size the write-ahead log is cut back to after a checkpoint. */
 const journalBytesMax = 16 * 1024 * 1024;
@@ -117,7 +117,7 @@ function keepMarker(folder: string, marker: MarkerState, createdAtMs: number): v
 }
 
 function damaged(file: string, what: string): Refused {
-  return refused(`The store ${file} is damaged (${what}): stop all instances and run partyline doctor --recover.`);
+  return refused(`The store ${file} is damaged (${what}): stop all instances, ${damageRemedy}`);
 }
 
 /** Bytes of a file; a missing one has none. */

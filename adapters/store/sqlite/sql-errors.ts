@@ -7,6 +7,11 @@
 import Database from "better-sqlite3";
 import { StoreError } from "../errors.ts";
 
+/** What an operator does about a damaged store; the sentence goes on after "stop all instances". */
+export const damageRemedy =
+  "move store.db, its -wal and -shm files and store.marker.json out of the folder, and start again: " +
+  "what Telegram still holds is read anew, threads are made anew.";
+
 /** How long a statement waits for another process's write lock. */
 export const busyTimeoutMs = 1_000;
 
@@ -22,10 +27,7 @@ export function toStoreError(error: unknown): unknown {
   if (code.startsWith("SQLITE_FULL"))
     return new StoreError("full", "The store's drive is full; nothing was written: free some space.");
   if (isDamage(error))
-    return new StoreError(
-      "damaged",
-      `The store is damaged (${code}): stop all instances and run partyline doctor --recover.`,
-    );
+    return new StoreError("damaged", `The store is damaged (${code}): stop all instances, ${damageRemedy}`);
   if (code.startsWith("SQLITE_IOERR"))
     return new StoreError("io", `The store's drive failed (${code}): check the drive, then start again.`);
   if (["SQLITE_READONLY", "SQLITE_PERM", "SQLITE_CANTOPEN", "SQLITE_AUTH"].some((prefix) => code.startsWith(prefix)))

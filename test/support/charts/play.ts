@@ -93,6 +93,8 @@ export class ChartPlay<Machine extends AnyStateMachine> {
   latest: readonly EmittedFrom<Machine>[] = [];
   /** Names of the transitions that the last step took. */
   taken: readonly string[] = [];
+  /** Timers that the last step started: a time that was counted from somewhere else is counted from here. */
+  armed: readonly string[] = [];
   private readonly machine: Machine;
   private readonly logic: PureLogic;
   private readonly scope: AnyActorScope;
@@ -195,6 +197,7 @@ export class ChartPlay<Machine extends AnyStateMachine> {
     const factsBefore = this.facts.length;
     const at = this.lines.length;
     this.taken = [];
+    this.armed = [];
     this.snapshot = run();
     this.latest = this.facts.slice(factsBefore);
     this.lines.splice(at, 0, `${what} → ${this.state}`);
@@ -258,6 +261,7 @@ export class ChartPlay<Machine extends AnyStateMachine> {
       this.lines.push(`  emits ${brief(event)}`);
     } else if (action.type === "xstate.raise" && params.delay !== undefined) {
       this.running.set(params.id ?? event.type, { event, delayMs: params.delay });
+      this.armed = [...this.armed, timerOf(event.type) ?? event.type];
     } else if (action.type === "xstate.sendTo") {
       this.told.push({ to: params.targetId ?? "", event });
       this.lines.push(`  tells ${params.targetId ?? ""} ${brief(event)}`);

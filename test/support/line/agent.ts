@@ -128,8 +128,8 @@ export class Agent {
   }
   /** Its thread, once it is ready. */
   get threadId(): number {
-    const thread = this.ready?.thread;
-    if (thread == null) throw new Error(`${this.label} has no thread (yet)\n${this.output}`);
+    const thread = this.ready?.thread ?? null;
+    if (thread === null) throw new Error(`${this.label} has no thread (yet)\n${this.output}`);
     return thread.threadId;
   }
   /** Texts of the messages it was given, in order. */

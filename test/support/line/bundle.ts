@@ -21,7 +21,13 @@ export async function bundleProgram(source: string): Promise<string> {
     external: isExternal,
     tsconfig: false,
   });
-  await built.write({ dir, format: "esm", sourcemap: true, entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" });
+  await built.write({
+    dir,
+    format: "esm",
+    sourcemap: true,
+    entryFileNames: "[name].mjs",
+    chunkFileNames: "[name]-[hash].mjs",
+  });
   await built.close();
   return path.join(dir, "main.mjs");
 }

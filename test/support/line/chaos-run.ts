@@ -121,7 +121,8 @@ class Chaos {
     const failoverMs = (successor.roles.findLast(({ role }) => role === "leader")?.atMs ?? Infinity) - killedAtMs;
     if (successor.epoch <= leader.epoch || successors().length > 1) this.badElections += 1;
     await until("the new leader polls", () => this.line.polls(lastSeq).some(({ atMs }) => atMs >= killedAtMs));
-    const firstPollMs = (this.line.polls(lastSeq).find(({ atMs }) => atMs >= killedAtMs)?.atMs ?? Infinity) - killedAtMs;
+    const firstPollMs =
+      (this.line.polls(lastSeq).find(({ atMs }) => atMs >= killedAtMs)?.atMs ?? Infinity) - killedAtMs;
 
     const marker = this.tally.count;
     for (const victim of victims) await this.restart(this.nameOf(victim));
@@ -148,7 +149,9 @@ class Chaos {
 
   describe(): string {
     const agents = names.map((name) => this.agent(name));
-    return agents.map((agent) => `${agent.label} pid ${agent.pid} ${agent.role}\n${agent.output.slice(-1_500)}`).join("\n");
+    return agents
+      .map((agent) => `${agent.label} pid ${agent.pid} ${agent.role}\n${agent.output.slice(-1_500)}`)
+      .join("\n");
   }
 
   private agent(name: Name): Agent {

@@ -1,3 +1,4 @@
+/** The activation chart: the order of becoming leader, rollback, classic, and the switch to the bus. */
 import { describe, expect, it } from "vitest";
 import { activationMachine } from "../../../machines/activation.machine.ts";
 import { epoch } from "../../../machines/ids.ts";

@@ -1,3 +1,4 @@
+/** Who may call what: the table of protocol §4.9 row by row, both ways, and the confinement of our own calls. */
 import { describe, expect, it } from "vitest";
 import {
   asBody,
@@ -41,7 +42,6 @@ const table: Readonly<Record<string, Row>> = {
     allowed: [{ commands: [] }, { commands: [{ command: "a", description: "b" }] }],
     refused: [
       {},
-      { commands: {} },
       { commands: [{ command: "a" }] },
       { commands: [{ command: 1, description: "b" }] },
       { commands: [{ command: "a", description: "b" }, "c"] },
@@ -66,7 +66,6 @@ const table: Readonly<Record<string, Row>> = {
       { ...otherThread, ...aggregate, ...cross },
       // Counts only when exactly true.
       { ...ownChat, [aggregateDeliveryMarker]: "true" },
-      { ...ownChat, [aggregateDeliveryMarker]: 1 },
     ],
   },
   "cross-target marker: own chat, another thread or none": {
@@ -84,7 +83,6 @@ const table: Readonly<Record<string, Row>> = {
       { ...ownChat, message_thread_id: "06", ...cross },
       { ...ownChat, message_thread_id: null, ...cross },
       { ...ownChat, message_thread_id: 6.5, ...cross },
-      { ...otherThread, [crossTargetDeliveryMarker]: 1 },
     ],
   },
   "own message": {
@@ -255,8 +253,7 @@ describe("small readings", () => {
   });
 
   it("a body is an object that is no array", () => {
-    expect(asBody({ a: 1 })).toEqual({ a: 1 });
-    for (const bad of [null, undefined, [], "x", 1]) expect(asBody(bad)).toBeNull();
+    expect([{ a: 1 }, null, undefined, [], "x", 1].map(asBody)).toEqual([{ a: 1 }, null, null, null, null, null]);
   });
 
   it("markers never reach Telegram, whatever they hold (protocol/AP-1)", () => {

@@ -1,3 +1,4 @@
+/** The delivery chart: authorisation before any effect, then routing, forwarding and the ways an update ends. */
 import { describe, expect, it } from "vitest";
 import { attemptDelayMs, attemptsMax, deliveryMachine, patienceMaxMs } from "../../../machines/delivery.machine.ts";
 import type { DeliveryInput, Route } from "../../../machines/delivery.machine.ts";
@@ -85,10 +86,15 @@ describe("a handler that failed", () => {
 });
 
 describe("routing", () => {
-  it("sets aside what no seat owns", () => {
+  it("sets aside what belongs to a thread that no seat has", () => {
     expect(start().answer("findOwner", nobody).requests).toEqual({
       deadLetterUpdate: { epoch: 4, reason: "no thread" },
     });
+  });
+
+  it("drops, with the reason, what belongs to no thread at all", () => {
+    const delivery = start().answer("findOwner", { kind: "nowhere", reason: "no thread" });
+    expect(delivery.requests).toEqual({ dropUpdate: { epoch: 4, reason: "no thread" } });
   });
 
   it("waits for a seat without a live holder, and says so", () => {

@@ -1,3 +1,4 @@
+/** The envelope of an update, its receipt, and what a receiver refuses. */
 import { describe, expect, it } from "vitest";
 import { faultOfReceipt, forwardEnvelope, forwardKindOf, refusalOfForward } from "../../../machines/forward.rules.ts";
 import type { ForwardParts } from "../../../machines/forward.rules.ts";

@@ -1,3 +1,4 @@
+/** The instance chart: its seat and its roles. Stopping and leaving are in `instance-stopping.ts`. */
 import { describe, expect, it } from "vitest";
 import { epoch, instanceId, seatKey } from "../../../machines/ids.ts";
 import { instanceMachine, roleOf } from "../../../machines/instance.machine.ts";

@@ -1,3 +1,4 @@
+/** The lease chart: looking, proving, confirming, standing, holding, letting go; what the store may answer to each. */
 import { describe, expect, it } from "vitest";
 import { epoch } from "../../../machines/ids.ts";
 import { leaseMachine } from "../../../machines/lease.machine.ts";
@@ -17,14 +18,12 @@ const proving = () => observing().send({ type: "lease.check" }).answer("readLeas
 const confirming = () => start().answer("readLease", expired);
 const acquiring = () => start().answer("readLease", vacant);
 const holding = () => acquiring().answer("acquireLease", { kind: "granted", record: mine, remainingMs: 5_900 });
+const refused = { kind: "refused", record: record(), remainingMs: 0 } as const;
 const granted = { type: "lease.granted", epoch: 4, remainingMs: 5_900 };
 
 describe("finding out who leads", () => {
-  it("begins with a look at the store", () => {
+  it("begins with a look at the store, and asks again after a while when that does not answer", () => {
     expect(start().requests).toEqual({ readLease: undefined });
-  });
-
-  it("asks again after a while when the store does not answer", () => {
     const lease = start().fail("readLease");
     expect(lease.state).toBe("unknown.waiting");
     expect(lease.timers).toEqual({ retryInterval: 250 });
@@ -78,9 +77,7 @@ describe("observing a rival", () => {
   });
 
   it("rests again when a look failed: no observation", () => {
-    const lease = observing().after("observeInterval").fail("readLease");
-    expect(lease.state).toBe("observing.resting");
-    expect(lease.latest).toEqual([]);
+    expect(observing().after("observeInterval").fail("readLease").state).toBe("observing.resting");
   });
 });
 
@@ -149,7 +146,7 @@ describe("an expired lease", () => {
   it("is not waited for any longer for hints, which can come for ever", () => {
     const lease = confirming().send({ type: "lease.check" });
     expect(lease.state).toBe("confirming.waiting");
-    expect(lease.taken).toEqual(["(any) on lease.check [0] → stays"]);
+    expect(lease.armed).toEqual([]);
   });
 });
 
@@ -162,9 +159,7 @@ describe("standing for the lease", () => {
   });
 
   it("judges the record it was refused over", () => {
-    expect(acquiring().answer("acquireLease", { kind: "refused", record: record(), remainingMs: 0 }).state).toBe(
-      "observing.resting",
-    );
+    expect(acquiring().answer("acquireLease", refused).state).toBe("observing.resting");
   });
 
   it("looks first when the answer is lost, and takes its own lost grant again", () => {
@@ -182,6 +177,7 @@ describe("holding the lease", () => {
     lease.answer("renewLease", { kind: "renewed", record: record({ ...mine, renewals: 1 }), remainingMs: 5_950 });
     expect(lease.latest).toEqual([{ type: "lease.renewed", epoch: 4, remainingMs: 5_950 }]);
     expect(lease.timers).toEqual({ leaseRemaining: 5_950, renewInterval: 1_500 });
+    expect([...lease.armed].sort()).toEqual(["leaseRemaining", "renewInterval"]);
   });
 
   it("asks again soon when a renewal was not observed", () => {
@@ -251,10 +247,7 @@ describe("letting go", () => {
     expect(lease.requests).toEqual({ releaseLease: { epoch: 4 } });
     expect(lease.send({ type: "lease.release" }).state).toBe("releasing");
     expect(lease.answer("releaseLease", undefined).facts.at(-1)).toEqual({ type: "lease.released" });
-  });
-
-  it("ends when giving back fails: the lease ends by itself", () => {
-    expect(holding().send({ type: "lease.release" }).fail("releaseLease").state).toBe("released");
+    expect(held().send({ type: "lease.release" }).fail("releaseLease").state).toBe("released");
   });
 
   it("gives back, under its epoch, a grant that arrives after the request to let go, and never reports it", () => {
@@ -267,9 +260,7 @@ describe("letting go", () => {
 
   it("ends when the attempt under way is refused or its answer is lost", () => {
     const withdrawing = () => acquiring().send({ type: "lease.release" });
-    expect(withdrawing().answer("acquireLease", { kind: "refused", record: record(), remainingMs: 0 }).state).toBe(
-      "released",
-    );
+    expect(withdrawing().answer("acquireLease", refused).state).toBe("released");
     expect(withdrawing().fail("acquireLease").state).toBe("released");
   });
 });

@@ -1,3 +1,4 @@
+/** The rules of the lease: what a record means, when two looks agree, which timings keep a lease. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { epoch, instanceId } from "../../../machines/ids.ts";

@@ -1,3 +1,4 @@
+/** The membership chart: registering, beating, recovering, leaving; nothing of an ended generation has an effect. */
 import { describe, expect, it } from "vitest";
 import { generation } from "../../../machines/ids.ts";
 import { defaultMembershipTimings, membershipMachine } from "../../../machines/membership.machine.ts";

@@ -1,3 +1,4 @@
+/** Slots A to ZZ in order, and the names of threads. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compareSlots, freeSlot, isThreadName, nameFor } from "../../../machines/names.rules.ts";

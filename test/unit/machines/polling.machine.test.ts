@@ -1,3 +1,4 @@
+/** The polling chart: the order fetch → journal → fetch, the cursor, every trouble and its back-off. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { epoch, updateId } from "../../../machines/ids.ts";

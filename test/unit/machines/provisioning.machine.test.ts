@@ -1,3 +1,4 @@
+/** The provisioning chart: intent before call, and no second thread after an unknown outcome. */
 import { describe, expect, it } from "vitest";
 import { epoch, threadId } from "../../../machines/ids.ts";
 import { provisioningMachine } from "../../../machines/provisioning.machine.ts";

@@ -4,13 +4,16 @@ import { mySeat, rival } from "../../support/charts/samples.ts";
 import {
   answered,
   beat,
+  bound,
   closed,
+  committed,
   confirming,
   disconnect,
   ending,
   heard,
   live,
   preserved,
+  register,
   sitter,
   suspect,
 } from "./registration-scenes.ts";
@@ -43,8 +46,8 @@ describe("a connection that closed", () => {
 
   it("counts the looks anew each time", () => {
     const seat = confirming().answer("proveDeath", "alive").after("proofInterval").answer("proveDeath", "alive");
-    expect(seat.context.looks).toBe(2);
-    expect(confirming().context.looks).toBe(1);
+    seat.send(register("g2")).answer("provisioning", bound).answer("commitRegistration", committed);
+    expect(seat.send(closed("g2")).answer("proveDeath", "alive").state).toBe("confirmingDeath.pausing");
   });
 
   it("proves nothing when the process is unverifiable or the look failed", () => {

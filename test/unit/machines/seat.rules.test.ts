@@ -1,3 +1,4 @@
+/** The choice of a seat, named and unnamed, and what can be a name. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { instanceId, seatKey } from "../../../machines/ids.ts";

@@ -1,3 +1,4 @@
+/** Which thread a seat gets, and what proves that a thread is gone. */
 import { describe, expect, it } from "vitest";
 import { chatId, seatKey, threadId } from "../../../machines/ids.ts";
 import { ambiguousProvisionMs, decideThread, provesThreadGone, seatOfThread } from "../../../machines/threads.rules.ts";

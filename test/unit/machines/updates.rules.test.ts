@@ -1,3 +1,4 @@
+/** Reading updates, who may cause effects, lanes, and what a batch of ids means to the cursor. */
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -65,7 +65,8 @@ const planted: Readonly<Record<string, { from: string; imports: string }>> = {
   "no-unresolved": { from: "services/planted-typo.ts", imports: "./prots.ts" },
   "better-sqlite3-only-in-its-adapter": { from: "adapters/store/planted.ts", imports: "better-sqlite3" },
   "pg-only-in-its-adapter": { from: "adapters/store/sqlite/planted.ts", imports: "pg" },
-  "grammy-only-in-its-adapter": { from: "adapters/host/planted-grammy.ts", imports: "@grammyjs/types" },
+  "grammy-only-in-its-adapter": { from: "adapters/host/planted-grammy.ts", imports: "grammy" },
+  "grammy-types-only-in-its-adapter": { from: "adapters/host/planted-types.ts", imports: "@grammyjs/types" },
   "ws-only-in-its-adapter": { from: "adapters/telegram/client/planted.ts", imports: "ws" },
 };
 

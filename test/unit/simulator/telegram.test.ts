@@ -15,7 +15,7 @@ import { createTelegramWorld } from "../../../testing/simulator/telegram.ts";
 function setUp(options: Partial<Swarm> = {}) {
   const random = createRandom(3);
   const scheduler = createScheduler({ random: random.split("order"), recorder: createRecorder() });
-  const world = createTelegramWorld(scheduler);
+  const world = createTelegramWorld(scheduler, () => undefined);
   const gate = { throttledUntilMs: 0 };
   const start = (name: string) => {
     const host = createHostClock(scheduler, { rate: 1, offsetMs: 0, elapsedStartMs: 0 });
