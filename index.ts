@@ -26,12 +26,13 @@ import { sameSecret } from "./adapters/transport/wire/secret.ts";
 import { asBody } from "./machines/calls.rules.ts";
 import { chatId } from "./machines/ids.ts";
 import type { BoundThread, Epoch } from "./machines/ids.ts";
-import { roleOf } from "./machines/instance.machine.ts";
-import type { instanceMachine, Role } from "./machines/instance.machine.ts";
+import type { instanceMachine } from "./machines/instance.machine.ts";
 import { defaultLeaseTimings, faultOfTimings } from "./machines/lease.rules.ts";
 import type { LeaseTimings } from "./machines/lease.rules.ts";
 import { defaultMembershipTimings } from "./machines/membership.machine.ts";
 import { defaultSeatTimings } from "./machines/registration.machine.ts";
+import { roleOf } from "./machines/role.rules.ts";
+import type { Role } from "./machines/role.rules.ts";
 import { faultOfName } from "./machines/seat.rules.ts";
 import { capability, protocolVersion } from "./machines/wire/constants.ts";
 import type { HandedUpdate } from "./services/inbox.ts";
@@ -470,7 +471,9 @@ class LineInstance implements Instance {
           const { output } = this.actor.getSnapshot();
           reject(
             new StartError(
-              output?.kind === "refused" ? `${output.reason}.` : "The instance was stopped before it was ready.",
+              output === undefined || output.kind === "stopped"
+                ? "The instance was stopped before it was ready."
+                : `${output.reason}.`,
             ),
           );
         },

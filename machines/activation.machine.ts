@@ -109,9 +109,15 @@ const base = setup({
 });
 
 const { createMachine } = base.extend({
-  actions: { nudgeDispatcher: base.sendTo("dispatcher", { type: "journal.changed" }) },
+  actions: {
+    nudgeDispatcher: base.sendTo("dispatcher", { type: "journal.changed" }),
+    doubt: base.emit({ type: "activation.doubted" }),
+  },
+  guards: { isConflict: ({ event }) => event.type === "polling.troubled" && event.trouble === "conflict" },
 });
 
+/** Another poller may be another leader: look at the lease at once. */
+const doubtOnConflict = [{ guard: "isConflict", actions: "doubt" }, {}] as const;
 const epochOnly = ({ context }: { readonly context: ActivationContext }) => ({ epoch: context.epoch });
 
 export const activationMachine = createMachine({
@@ -138,8 +144,16 @@ export const activationMachine = createMachine({
       invoke: {
         src: "identify",
         onDone: [
-          { guard: ({ event }) => event.output.kind === "topics", target: "provisioning" },
-          { guard: ({ event }) => event.output.kind === "noTopics", target: "dormant" },
+          {
+            guard: ({ event }) => event.output.kind === "topics",
+            target: "provisioning",
+            actions: assign({ askedDelayMs: 0 }),
+          },
+          {
+            guard: ({ event }) => event.output.kind === "noTopics",
+            target: "dormant",
+            actions: assign({ askedDelayMs: 0 }),
+          },
           {
             target: "rollingBack",
             actions: [
@@ -153,7 +167,10 @@ export const activationMachine = createMachine({
             ],
           },
         ],
-        onError: { target: "rollingBack", actions: emit(({ event }) => troubled("unavailable", String(event.error))) },
+        onError: {
+          target: "rollingBack",
+          actions: [assign({ askedDelayMs: 0 }), emit(({ event }) => troubled("unavailable", String(event.error)))],
+        },
       },
     },
 
@@ -173,7 +190,10 @@ export const activationMachine = createMachine({
               },
               { target: "#activation.fencedOff" },
             ],
-            onError: "#activation.rollingBack",
+            onError: {
+              target: "#activation.rollingBack",
+              actions: emit(({ event }) => troubled("unavailable", String(event.error))),
+            },
           },
         },
         polled: {
@@ -182,7 +202,9 @@ export const activationMachine = createMachine({
             { src: "poller", id: "poller", input: epochOnly },
           ],
           on: {
+            "polling.started": { actions: assign({ failures: 0 }) },
             "polling.answered": { actions: "nudgeDispatcher" },
+            "polling.troubled": doubtOnConflict,
             "polling.fenced": "#activation.fencedOff",
           },
           initial: "resting",
@@ -290,11 +312,7 @@ export const activationMachine = createMachine({
             active: {
               on: {
                 "polling.answered": { actions: "nudgeDispatcher" },
-                "polling.troubled": [
-                  // Another poller may be another leader: look at the lease at once.
-                  { guard: ({ event }) => event.trouble === "conflict", actions: emit({ type: "activation.doubted" }) },
-                  {},
-                ],
+                "polling.troubled": doubtOnConflict,
               },
             },
           },
@@ -310,6 +328,7 @@ export const activationMachine = createMachine({
 
     /** The store says that our epoch is over. The lease chart finds out what is; we stay still until it does. */
     fencedOff: {
+      on: { "companion.failed": {} },
       entry: [emit({ type: "activation.doubted" }), emit(troubled("fenced", "the store holds a newer epoch"))],
     },
 

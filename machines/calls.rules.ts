@@ -33,9 +33,18 @@ export function canonicalInteger(value: unknown): number | null {
   return Number.isSafeInteger(number) ? number : null;
 }
 
-/** The message a call is about when it edits, deletes or reacts: who owns it decides. */
-export function messageOf(body: Body): number | null {
-  return canonicalInteger(body["message_id"]);
+/**
+ * The messages that a call is about when it edits, deletes, copies or reacts: who owns them decides. `null` = it names
+ * messages in a way that cannot be read, and so none that anybody owns.
+ */
+export function messagesOf(body: Body): readonly number[] | null {
+  const named: readonly unknown[] = [
+    ...(body["message_id"] === undefined ? [] : [body["message_id"]]),
+    ...(Array.isArray(body["message_ids"]) ? (body["message_ids"] as readonly unknown[]) : []),
+  ];
+  if (body["message_ids"] !== undefined && !Array.isArray(body["message_ids"])) return null;
+  const ids = named.map(canonicalInteger);
+  return ids.every((id) => id !== null) ? ids : null;
 }
 
 const isOwnChat = (body: Body, own: ThreadTarget): boolean => isId(body["chat_id"], own.chatId);
@@ -81,34 +90,37 @@ export function mayV1FollowerCall(call: ApiCall, own: ThreadTarget, ownsMessage:
     return !("message_thread_id" in body) && isOwnChat(body, own);
   if ((method === "sendMessage" || method === "sendRichMessage") && body[crossTargetDeliveryMarker] === true)
     return isOtherThread(body, own);
-  if (ownMessage.has(method)) return isOwnChat(body, own) && ownsMessage;
+  if (ownMessage.has(method))
+    return isOwnChat(body, own) && canonicalInteger(body["message_id"]) !== null && ownsMessage;
   return ownTarget.has(method) && isOwnTarget(body, own);
 }
 
-/** Methods that concern the line as a whole: the leader's alone, or nobody's. */
-const lineMethods = new Set([
-  "getUpdates",
-  "setWebhook",
-  "deleteWebhook",
-  "getWebhookInfo",
-  "logOut",
-  "close",
-  "createForumTopic",
-  "reopenForumTopic",
-  "closeGeneralForumTopic",
-  "editGeneralForumTopic",
-  "hideGeneralForumTopic",
-  "unhideGeneralForumTopic",
-  "reopenGeneralForumTopic",
-  "unpinAllGeneralForumTopicMessages",
-  "unpinAllChatMessages",
-  "leaveChat",
-]);
+/** Methods that concern the line as a whole: the leader's alone, or nobody's. In lower case, as the Bot API reads them. */
+const lineMethods = new Set(
+  [
+    "getUpdates",
+    "setWebhook",
+    "deleteWebhook",
+    "getWebhookInfo",
+    "logOut",
+    "close",
+    "createForumTopic",
+    "reopenForumTopic",
+    "closeGeneralForumTopic",
+    "editGeneralForumTopic",
+    "hideGeneralForumTopic",
+    "unhideGeneralForumTopic",
+    "reopenGeneralForumTopic",
+    "unpinAllGeneralForumTopicMessages",
+    "unpinAllChatMessages",
+    "leaveChat",
+  ].map((method) => method.toLowerCase()),
+);
 
 /** Calls that put something into a thread, and so take its id. */
-const isThreadScoped = (method: string): boolean => /^(send|copyMessage|forwardMessage)/.test(method);
+const isThreadScoped = (method: string): boolean => /^(send|copyMessage|forwardMessage)/i.test(method);
 /** Calls on the thread itself. */
-const isTopicMethod = (method: string): boolean => /ForumTopic/.test(method);
+const isTopicMethod = (method: string): boolean => /ForumTopic/i.test(method);
 
 export type CallVerdict =
   { readonly kind: "allowed"; readonly call: ApiCall } | { readonly kind: "refused"; readonly reason: string };
@@ -116,30 +128,42 @@ export type CallVerdict =
 const shown = (value: unknown): string => JSON.stringify({ value }).slice(9, -1);
 const refused = (reason: string): CallVerdict => ({ kind: "refused", reason });
 
-/**
- * What our own instance's call becomes: chat and thread filled in, or a refusal. Without a thread (`thread` null,
- * classic) the whole chat is its own.
- */
-export function confineOwnCall(
-  call: ApiCall,
-  own: { readonly chatId: number; readonly threadId: number | null },
-  ownsMessage: boolean,
-): CallVerdict {
-  const { method, body } = call;
-  if (lineMethods.has(method)) return refused(`${method} concerns the whole line and is not an instance's to call`);
-  const takesThread = isThreadScoped(method) || isTopicMethod(method);
-  if (body["chat_id"] === undefined && !takesThread)
-    return body["message_id"] === undefined || body["inline_message_id"] !== undefined
-      ? { kind: "allowed", call }
-      : confineOwnCall({ method, body: { ...body, chat_id: own.chatId } }, own, ownsMessage);
-  if (body["chat_id"] !== undefined && !isId(body["chat_id"], own.chatId))
-    return refused(`chat ${shown(body["chat_id"])} is not this instance's chat`);
+/** What an instance may call its own. `threadId` null (classic): the whole chat. */
+export interface OwnThread {
+  readonly chatId: number;
+  readonly threadId: number | null;
+}
 
-  const given = body["message_thread_id"];
-  if (given !== undefined && own.threadId !== null && !isId(given, own.threadId))
-    return refused(`thread ${shown(given)} is not this instance's thread`);
-  if (body["message_id"] !== undefined && !takesThread && !ownsMessage)
-    return refused(`message ${shown(body["message_id"])} is not this instance's message`);
+/** Why a call reaches beyond the instance's own thread; null when it does not. */
+function reachesBeyond({ method, body }: ApiCall, own: OwnThread, ownsMessages: boolean): string | null {
+  for (const field of ["chat_id", "from_chat_id"])
+    if (body[field] !== undefined && !isId(body[field], own.chatId))
+      return `chat ${shown(body[field])} is not this instance's chat`;
+  const thread = body["message_thread_id"];
+  if (thread !== undefined && own.threadId !== null && !isId(thread, own.threadId))
+    return `thread ${shown(thread)} is not this instance's thread`;
+  const namesMessages = body["message_id"] !== undefined || body["message_ids"] !== undefined;
+  if (namesMessages && body["inline_message_id"] === undefined && !ownsMessages)
+    return `message ${shown(body["message_id"] ?? body["message_ids"])} is not this instance's message`;
+  if (method.toLowerCase() === "unpinchatmessage" && !namesMessages)
+    return "unpinning without a message may unpin another instance's";
+  return null;
+}
+
+/**
+ * What our own instance's call becomes: chat and thread filled in, or a refusal. `ownsMessages` = every message that the
+ * call names belongs to this instance's seat.
+ */
+export function confineOwnCall(call: ApiCall, own: OwnThread, ownsMessages: boolean): CallVerdict {
+  const { method, body } = call;
+  if (lineMethods.has(method.toLowerCase()))
+    return refused(`${method} concerns the whole line and is not an instance's to call`);
+  const beyond = reachesBeyond(call, own, ownsMessages);
+  if (beyond !== null) return refused(beyond);
+
+  const takesThread = isThreadScoped(method) || isTopicMethod(method);
+  const takesChat = takesThread || body["message_id"] !== undefined || body["message_ids"] !== undefined;
+  if (!takesChat || body["inline_message_id"] !== undefined) return { kind: "allowed", call };
   const thread = takesThread && own.threadId !== null ? { message_thread_id: own.threadId } : {};
   return { kind: "allowed", call: { method, body: { ...body, chat_id: own.chatId, ...thread } } };
 }
@@ -151,7 +175,7 @@ export function withoutMarkers(body: Body): Body {
 }
 
 /** Methods that may be repeated after an unknown outcome: doing them twice is doing them once (protocol §6.11). */
-const retrySafe = new Set([
+const retrySafe = new Set<string>([
   "answerCallbackQuery",
   "closeForumTopic",
   "deleteForumTopic",
@@ -169,7 +193,7 @@ const retrySafe = new Set([
   "sendRichMessageDraft",
   "setMyCommands",
 ]);
-export const isRetrySafe = (method: string): boolean => retrySafe.has(method) || method.startsWith("get");
+export const isRetrySafe = (method: string): boolean => retrySafe.has(method) || /^get/i.test(method);
 
 /** Ids of the messages that a successful call made, for the ownership table. */
 export function messagesMade(method: string, result: unknown): readonly number[] {

@@ -12,8 +12,9 @@
  */
 import { assign, emit, sendTo, setup } from "xstate";
 import type { ActivationCommand, ActivationFact } from "./activation.machine.ts";
+import { cleanupMachine } from "./cleanup.machine.ts";
 import { epoch } from "./ids.ts";
-import type { BoundThread, Epoch, InstanceId, SeatKey } from "./ids.ts";
+import type { BoundThread, Epoch, InstanceId, SeatKey, ThreadTarget } from "./ids.ts";
 import { seatKey } from "./ids.ts";
 import type { LeaseEvent, LeaseFact } from "./lease.machine.ts";
 import type { LeaseHolder } from "./lease.rules.ts";
@@ -22,8 +23,6 @@ import { chooseSeat } from "./seat.rules.ts";
 import type { SeatChoice, SeatRequest, SeenClaim } from "./seat.rules.ts";
 import { companion, slot } from "./slots.ts";
 import type { CompanionFailed } from "./slots.ts";
-
-export type Role = "starting" | "seeking" | "electing" | "follower" | "leader" | "classic" | "stopping" | "stopped";
 
 export interface InstanceInput {
   readonly me: InstanceId;
@@ -52,7 +51,9 @@ export type InstanceFact =
 export type InstanceOutput =
   | { readonly kind: "stopped" }
   /** It never got a seat. */
-  | { readonly kind: "refused"; readonly reason: string };
+  | { readonly kind: "refused"; readonly reason: string }
+  /** A chart of it broke: a defect. It let go of everything it held. */
+  | { readonly kind: "broken"; readonly reason: string };
 
 export interface ClaimInput {
   readonly seat: SeatKey;
@@ -71,6 +72,8 @@ export interface InstanceContext extends InstanceInput {
   /** Epoch of the leader followed, or of our own grant; 0 before any. */
   readonly epoch: Epoch;
   readonly leader: LeaseHolder | null;
+  /** Our thread while we lead with one. */
+  readonly thread: BoundThread | null;
   /** Looks at the seats that ended in a refusal. */
   readonly refusals: number;
   readonly output: InstanceOutput;
@@ -79,6 +82,10 @@ export interface InstanceContext extends InstanceInput {
 /** Looks at a taken seat before it counts as taken. */
 const refusalLooksMax = 10;
 
+const ownThread = (context: InstanceContext): ThreadTarget => {
+  if (context.thread === null) throw new Error("the instance chart gives up a thread it does not have");
+  return context.thread.target;
+};
 const leaderOf = (context: InstanceContext): LeaseHolder => {
   if (context.leader === null) throw new Error("the instance chart follows nobody");
   return context.leader;
@@ -98,8 +105,8 @@ const base = setup({
     readSeatClaims: slot<SeatClaims, { readonly name: string | null }>("readSeatClaims"),
     claimSeat: slot<ClaimAnswer, ClaimInput>("claimSeat"),
     releaseSeat: slot<undefined, { readonly seat: SeatKey }>("releaseSeat"),
-    /** Deletes our own thread while we lead; done only when that is confirmed. */
-    giveUpOwnThread: slot<undefined, { readonly epoch: Epoch; readonly seat: SeatKey }>("giveUpOwnThread"),
+    /** Deletes our own thread while we lead. */
+    cleanup: cleanupMachine,
     lease: companion<LeaseEvent>("lease"),
     membership: companion<{ readonly type: "membership.leave" }, MembershipStart>("membership"),
     activation: companion<ActivationCommand, ActivationStart>("activation"),
@@ -127,6 +134,15 @@ const chart = base.extend({
       epoch: ({ context, event }) => (event.type === "lease.granted" ? event.epoch : context.epoch),
       leader: null,
     }),
+    rememberThread: base.assign({
+      thread: ({ context, event }) => (event.type === "activation.active" ? event.thread : context.thread),
+    }),
+    rememberDefect: base.assign({
+      output: ({ context, event }) =>
+        event.type === "companion.failed"
+          ? { kind: "broken", reason: `${event.companion}: ${event.reason}` }
+          : context.output,
+    }),
     checkLease: base.sendTo("lease", { type: "lease.check" }),
     reportTrouble: base.emit(({ event }) => ({
       type: "instance.troubled",
@@ -136,6 +152,15 @@ const chart = base.extend({
   },
 });
 
+/** On the way out nothing leads back in: whatever happens to the lease, the next step is to let go of it. */
+const farewell = {
+  "lease.observed": {},
+  "lease.standing": {},
+  "lease.granted": "#instance.online.releasing",
+  "lease.lost": "#instance.online.releasing",
+  "instance.stop": {},
+} as const;
+
 export const instanceMachine = chart.createMachine({
   id: "instance",
   context: ({ input }) => ({
@@ -144,6 +169,7 @@ export const instanceMachine = chart.createMachine({
     choice: { kind: "refuse", reason: "undecided" },
     epoch: epoch(0),
     leader: null,
+    thread: null,
     refusals: 0,
     output: { kind: "stopped" },
   }),
@@ -157,6 +183,7 @@ export const instanceMachine = chart.createMachine({
     "lease.renewed": {},
     "lease.lost": {},
     "lease.releasing": {},
+    "lease.troubled": {},
     "lease.released": {},
     "membership.registered": {},
     "membership.lost": {},
@@ -167,7 +194,7 @@ export const instanceMachine = chart.createMachine({
     "activation.troubled": {},
     "activation.doubted": {},
     "activation.stopped": {},
-    "companion.failed": { actions: "reportTrouble" },
+    "companion.failed": {},
     "instance.stop": {},
   },
   states: {
@@ -243,6 +270,8 @@ export const instanceMachine = chart.createMachine({
         "lease.standing": ".electing",
         "lease.granted": { target: ".leading", actions: "rememberGrant" },
         "instance.stop": ".releasing",
+        // Without any one of its charts an instance is not what it says it is: better it ends, loudly.
+        "companion.failed": { target: ".releasing", actions: ["reportTrouble", "rememberDefect"] },
       },
       states: {
         /** Waiting for the lease chart's first word. */
@@ -286,7 +315,7 @@ export const instanceMachine = chart.createMachine({
                   { guard: ({ event }) => event.confirmed, target: "#instance.online.releasing" },
                   { target: "#instance.online.releasing", actions: "reportTrouble" },
                 ],
-                "instance.stop": {},
+                ...farewell,
               },
               after: { farewellLimit: "#instance.online.releasing" },
             },
@@ -316,7 +345,7 @@ export const instanceMachine = chart.createMachine({
               on: {
                 "activation.active": {
                   target: "bus",
-                  actions: emit(({ event }) => ({ type: "instance.ready", thread: event.thread })),
+                  actions: ["rememberThread", emit(({ event }) => ({ type: "instance.ready", thread: event.thread }))],
                 },
                 "activation.classic": "classic",
                 "instance.stop": "#instance.online.leading.stopping",
@@ -335,32 +364,33 @@ export const instanceMachine = chart.createMachine({
               on: {
                 "activation.active": {
                   target: "bus",
-                  actions: emit(({ event }) => ({ type: "instance.ready", thread: event.thread })),
+                  actions: ["rememberThread", emit(({ event }) => ({ type: "instance.ready", thread: event.thread }))],
                 },
                 "instance.stop": "#instance.online.leading.stopping",
               },
             },
             givingUp: {
-              on: { "instance.stop": {} },
+              on: farewell,
               invoke: {
-                src: "giveUpOwnThread",
-                input: ({ context }) => ({ epoch: context.epoch, seat: context.seat }),
-                onDone: "stopping",
-                onError: {
-                  target: "stopping",
-                  actions: emit(({ event }) => ({
-                    type: "instance.troubled",
-                    trouble: "thread",
-                    reason: `the own thread could not be deleted: ${String(event.error)}`,
-                  })),
-                },
+                src: "cleanup",
+                input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, target: ownThread(context) }),
+                onDone: [
+                  { guard: ({ event }) => event.output.kind === "removed", target: "stopping" },
+                  {
+                    target: "stopping",
+                    actions: emit(({ event: { output } }) =>
+                      threadTrouble(output.kind === "failed" ? output.reason : "the lease was lost"),
+                    ),
+                  },
+                ],
+                onError: { target: "stopping", actions: emit(({ event }) => threadTrouble(String(event.error))) },
               },
               after: { farewellLimit: "stopping" },
             },
             /** The poll is cut and the endpoint closed before the lease goes. */
             stopping: {
               entry: sendTo("activation", { type: "activation.stop" }),
-              on: { "activation.stopped": "#instance.online.releasing", "instance.stop": {} },
+              on: { "activation.stopped": "#instance.online.releasing", ...farewell },
               after: { farewellLimit: "#instance.online.releasing" },
             },
           },
@@ -375,6 +405,7 @@ export const instanceMachine = chart.createMachine({
             "lease.standing": {},
             "lease.granted": {},
             "instance.stop": {},
+            "companion.failed": { actions: "reportTrouble" },
           },
           after: { farewellLimit: "#instance.closing" },
         },
@@ -396,42 +427,14 @@ export const instanceMachine = chart.createMachine({
   },
 });
 
+const threadTrouble = (reason: string): InstanceFact => ({
+  type: "instance.troubled",
+  trouble: "thread",
+  reason: `the own thread could not be deleted: ${reason}`,
+});
+
 const storeTrouble = (error: unknown): InstanceFact => ({
   type: "instance.troubled",
   trouble: "store",
   reason: String(error),
 });
-
-/** Which role a state of the chart is, for everyone outside it. */
-export function roleOf(snapshot: { readonly matches: (state: RoleState) => boolean }): Role {
-  const role = roleStates.find(([state]) => snapshot.matches(state));
-  return role === undefined ? "stopped" : role[1];
-}
-
-type RoleState =
-  | "starting"
-  | "closing"
-  | {
-      readonly online:
-        | "seeking"
-        | "electing"
-        | "releasing"
-        | { readonly following: "joining" | "joined" | "leaving" }
-        | { readonly leading: "activating" | "bus" | "classic" | "givingUp" | "stopping" };
-    };
-
-const roleStates: readonly (readonly [RoleState, Role])[] = [
-  ["starting", "starting"],
-  [{ online: "seeking" }, "seeking"],
-  [{ online: "electing" }, "electing"],
-  [{ online: { following: "joining" } }, "follower"],
-  [{ online: { following: "joined" } }, "follower"],
-  [{ online: { leading: "activating" } }, "leader"],
-  [{ online: { leading: "bus" } }, "leader"],
-  [{ online: { leading: "classic" } }, "classic"],
-  [{ online: { following: "leaving" } }, "stopping"],
-  [{ online: { leading: "givingUp" } }, "stopping"],
-  [{ online: { leading: "stopping" } }, "stopping"],
-  [{ online: "releasing" }, "stopping"],
-  ["closing", "stopping"],
-];

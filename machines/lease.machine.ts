@@ -49,7 +49,9 @@ export type LeaseFact =
   | { readonly type: "lease.lost"; readonly epoch: Epoch }
   /** From here on nothing may be done under the grant. */
   | { readonly type: "lease.releasing" }
-  | { readonly type: "lease.released" };
+  | { readonly type: "lease.released" }
+  /** The store did not answer: nothing was observed. Asked again by itself. */
+  | { readonly type: "lease.troubled"; readonly reason: string };
 
 /** Answer of the store to an attempt; `remainingMs` is what is left by this host's own clock, counted from the request. */
 export interface LeaseAnswer<Kind extends string> {
@@ -83,7 +85,7 @@ function holderOf(context: LeaseContext): LeaseHolder {
 
 const verdict = (context: LeaseContext) => judgeLease(known(context), context.me);
 
-const { createMachine } = setup({
+const base = setup({
   // Types only: these values are never read.
   types: {
     input: {} as LeaseInput,
@@ -115,6 +117,15 @@ const { createMachine } = setup({
   },
 });
 
+const { createMachine } = base.extend({
+  actions: {
+    reportTrouble: base.emit(({ event }) => ({
+      type: "lease.troubled",
+      reason: "error" in event ? String(event.error) : event.type,
+    })),
+  },
+});
+
 export const leaseMachine = createMachine({
   id: "lease",
   context: ({ input }) => ({
@@ -139,7 +150,7 @@ export const leaseMachine = createMachine({
           invoke: {
             src: "readLease",
             onDone: { target: "#lease.judging", actions: assign({ record: ({ event }) => event.output }) },
-            onError: "waiting",
+            onError: { target: "waiting", actions: "reportTrouble" },
           },
         },
         waiting: { after: { retryInterval: "looking" }, on: { "lease.check": "looking" } },
@@ -171,7 +182,7 @@ export const leaseMachine = createMachine({
           invoke: {
             src: "readLease",
             onDone: { target: "#lease.judging", actions: assign({ record: ({ event }) => event.output }) },
-            onError: "resting",
+            onError: { target: "resting", actions: "reportTrouble" },
           },
         },
       },
@@ -187,7 +198,7 @@ export const leaseMachine = createMachine({
           invoke: {
             src: "readLease",
             onDone: { target: "judging", actions: assign({ record: ({ event }) => event.output }) },
-            onError: "#lease.unknown.waiting",
+            onError: { target: "#lease.unknown.waiting", actions: "reportTrouble" },
           },
         },
         judging: {
@@ -235,7 +246,7 @@ export const leaseMachine = createMachine({
               },
               { target: "#lease.judging", actions: assign({ record: ({ event }) => event.output }) },
             ],
-            onError: "waiting",
+            onError: { target: "waiting", actions: "reportTrouble" },
           },
         },
       },
@@ -279,7 +290,7 @@ export const leaseMachine = createMachine({
         ],
         onError: [
           { guard: stateIn("#lease.acquiring.withdrawing"), target: "released" },
-          { target: "unknown.waiting" },
+          { target: "unknown.waiting", actions: "reportTrouble" },
         ],
       },
       states: {
@@ -295,7 +306,8 @@ export const leaseMachine = createMachine({
       after: { leaseRemaining: "lost" },
       on: { "lease.release": "releasing" },
       states: {
-        held: { after: { renewInterval: "renewing" } },
+        /** Resting between renewals. A doubt is answered by the store: renewing tells whether the grant stands. */
+        held: { after: { renewInterval: "renewing" }, on: { "lease.check": "renewing" } },
         renewing: {
           invoke: {
             src: "renewLease",
@@ -320,7 +332,7 @@ export const leaseMachine = createMachine({
               { target: "#lease.lost" },
             ],
             // Not observed: ask again; the watchdog ends it if the store stays silent.
-            onError: "retrying",
+            onError: { target: "retrying", actions: "reportTrouble" },
           },
         },
         retrying: { after: { retryInterval: "renewing" } },

@@ -161,7 +161,7 @@ export const membershipMachine = createMachine({
     registered: {
       invoke: { src: "watchLeader", input: ({ context }) => ({ generation: context.generation }) },
       on: {
-        "membership.leave": "leaving",
+        "membership.leave": ".leaving",
         "link.closed": {
           guard: "isCurrent",
           target: "recovering",
@@ -195,6 +195,36 @@ export const membershipMachine = createMachine({
             },
           },
         },
+        /** The connection stays until the leader has answered. Heartbeat outcomes mean nothing from here on. */
+        leaving: {
+          on: {
+            "membership.leave": {},
+            "link.closed": {
+              guard: "isCurrent",
+              target: "#membership.left",
+              actions: assign({ reason: "the connection to the leader closed before it answered" }),
+            },
+          },
+          invoke: {
+            src: "disconnect",
+            input: ({ context }) => ({ generation: context.generation }),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.kind === "left",
+                target: "#membership.left",
+                actions: assign({ reason: "" }),
+              },
+              {
+                target: "#membership.left",
+                actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
+              },
+            ],
+            onError: {
+              target: "#membership.left",
+              actions: assign({ reason: ({ event }) => String(event.error) }),
+            },
+          },
+        },
       },
     },
 
@@ -202,23 +232,6 @@ export const membershipMachine = createMachine({
     recovering: {
       entry: assign({ failures: ({ context }) => context.failures + 1 }),
       after: { recoverPause: "registering" },
-    },
-
-    /** Heartbeat outcomes mean nothing from here on. */
-    leaving: {
-      on: { "membership.leave": {} },
-      invoke: {
-        src: "disconnect",
-        input: ({ context }) => ({ generation: context.generation }),
-        onDone: [
-          { guard: ({ event }) => event.output.kind === "left", target: "left", actions: assign({ reason: "" }) },
-          {
-            target: "left",
-            actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
-          },
-        ],
-        onError: { target: "left", actions: assign({ reason: ({ event }) => String(event.error) }) },
-      },
     },
 
     left: {

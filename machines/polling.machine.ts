@@ -188,7 +188,7 @@ export const pollingMachine = createMachine({
         ],
         onError: {
           target: "backingOff",
-          actions: emit(({ event }) => troubled("failed", String(event.error))),
+          actions: [assign({ askedDelayMs: 0 }), emit(({ event }) => troubled("failed", String(event.error)))],
         },
       },
     },
@@ -199,7 +199,7 @@ export const pollingMachine = createMachine({
         {
           guard: ({ context }) => context.verdict.kind === "admit",
           target: "journaling",
-          actions: assign({ failures: 0, askedDelayMs: 0 }),
+          actions: assign({ askedDelayMs: 0 }),
         },
         {
           guard: ({ context }) => context.verdict.kind === "empty",
@@ -238,6 +238,7 @@ export const pollingMachine = createMachine({
               assign({
                 cursor: ({ context: { verdict, cursor } }) => (verdict.kind === "admit" ? verdict.cursor : cursor),
                 batch: [],
+                failures: 0,
               }),
             ],
           },

@@ -102,7 +102,7 @@ const { createMachine } = setup({
     bindThread: slot<BindAnswer, BindRequest>("bindThread"),
     giveUpThread: slot<GiveUpAnswer, GiveUpRequest>("giveUpThread"),
   },
-  delays: { callDelay: ({ context }) => context.delayMs, retryInterval: 250 },
+  delays: { callDelay: ({ context }) => context.delayMs, retryInterval: 250, conflictPause: 50 },
 });
 
 export const provisioningMachine = createMachine({
@@ -163,12 +163,15 @@ export const provisioningMachine = createMachine({
         }),
         onDone: [
           { guard: ({ event }) => event.output.kind === "intended", target: "creating" },
-          { guard: ({ event }) => event.output.kind === "conflict", target: "deciding" },
+          { guard: ({ event }) => event.output.kind === "conflict", target: "conflicted" },
           { target: "fenced" },
         ],
         onError: { target: "rejected", actions: assign({ output: rejected("the store could not be written") }) },
       },
     },
+
+    /** Somebody else took the slot, or began for this seat: look again in a moment. */
+    conflicted: { after: { conflictPause: "deciding" } },
 
     /** The intent is on disk: from here a thread may come to exist. */
     creating: {

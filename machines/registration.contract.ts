@@ -87,14 +87,19 @@ export interface CommitAnswer {
 export interface EndRegistrationAnswer {
   readonly kind: "ended" | "superseded" | "fenced";
 }
-export interface IntendCleanupAnswer {
-  readonly kind: "intended" | "fenced";
-}
-export interface DeleteAnswer {
-  readonly kind: "removed" | "superseded" | "fenced";
-}
 export interface SeatWrite {
   readonly epoch: Epoch;
   readonly seat: SeatKey;
   readonly sitter: Sitter;
 }
+
+/** One who asks for the seat. */
+export interface Candidate {
+  readonly requestId: string;
+  readonly follower: Follower;
+  /** Where the seat is again when the registration is refused. */
+  readonly before: "live" | "unheard" | "nobody";
+}
+
+export const candidateFrom = (event: RegistrationEvent, before: Candidate["before"]): Candidate | null =>
+  event.type === "follower.register" ? { requestId: event.requestId, follower: event.follower, before } : null;

@@ -12,14 +12,13 @@
  */
 import { and, assign, emit, setup } from "xstate";
 import type { BoundThread, Liveness } from "./ids.ts";
+import { cleanupMachine } from "./cleanup.machine.ts";
 import { provisioningMachine } from "./provisioning.machine.ts";
 import type {
+  Candidate,
   CommitAnswer,
   CommitRequest,
-  DeleteAnswer,
   EndRegistrationAnswer,
-  Follower,
-  IntendCleanupAnswer,
   ProofRequest,
   RegistrationEvent,
   RegistrationFact,
@@ -29,6 +28,7 @@ import type {
   SeatWrite,
   Sitter,
 } from "./registration.contract.ts";
+import { candidateFrom } from "./registration.contract.ts";
 import { companion, slot } from "./slots.ts";
 
 export * from "./registration.contract.ts";
@@ -36,7 +36,7 @@ export * from "./registration.contract.ts";
 export interface RegistrationContext extends RegistrationInput {
   /** Whoever was committed last and has neither left nor been proven dead. */
   readonly sitter: Sitter | null;
-  readonly candidate: { readonly requestId: string; readonly follower: Follower } | null;
+  readonly candidate: Candidate | null;
   readonly candidateThread: BoundThread | null;
   readonly leaving: string;
   readonly deferred: readonly SeatRequest[];
@@ -80,9 +80,8 @@ const base = setup({
     commitRegistration: slot<CommitAnswer, CommitRequest>("commitRegistration"),
     proveDeath: slot<Liveness, ProofRequest>("proveDeath"),
     endRegistration: slot<EndRegistrationAnswer, SeatWrite>("endRegistration"),
-    intendCleanup: slot<IntendCleanupAnswer, SeatWrite>("intendCleanup"),
-    /** Deletes the thread and records it; resolves only on confirmed deletion. */
-    deleteThread: slot<DeleteAnswer, SeatWrite>("deleteThread"),
+    /** Deletes the thread of one who leaves. */
+    cleanup: cleanupMachine,
   },
   guards: {
     isCurrent: ({ context, event }) => "generation" in event && context.sitter?.generation === event.generation,
@@ -100,8 +99,11 @@ const base = setup({
 const chart = base.extend({
   actions: {
     beginRegistration: base.assign({
-      candidate: ({ event }) =>
-        event.type === "follower.register" ? { requestId: event.requestId, follower: event.follower } : null,
+      candidate: ({ context, event }) => candidateFrom(event, context.sitter === null ? "nobody" : "unheard"),
+      candidateThread: null,
+    }),
+    beginReregistration: base.assign({
+      candidate: ({ event }) => candidateFrom(event, "live"),
       candidateThread: null,
     }),
     defer: base.assign({
@@ -116,6 +118,11 @@ const chart = base.extend({
       enqueue.assign({ deferred: [] });
       for (const request of deferred) enqueue.raise(request);
     }),
+    reportClosed: base.emit(({ context }) => ({
+      type: "seat.gone",
+      instanceId: must(context.sitter).instanceId,
+      why: "closed",
+    })),
     answerUnknown: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "unknown" })),
     answerStale: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "stale" })),
     answerAlive: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "alive" })),
@@ -125,6 +132,12 @@ const chart = base.extend({
     reportLive: base.emit(({ context }) => ({ type: "seat.live", sitter: must(context.sitter) })),
   },
 });
+
+/** Not routable: its requests are told so, and it registers anew. */
+const unrouted = {
+  "follower.heartbeat": { actions: "answerUnknown" },
+  "follower.disconnect": { actions: "answerUnknown" },
+} as const;
 
 /** Registration and disconnect wait for the mutation under way; heartbeats do not. */
 const whileMutating = {
@@ -239,7 +252,13 @@ export const registrationMachine = chart.createMachine({
     },
 
     /** A refused registration leaves the seat as it was. */
-    settling: { always: [{ guard: "hasSitter", target: "live" }, { target: "vacant" }] },
+    settling: {
+      always: [
+        { guard: ({ context }) => context.candidate?.before === "live", target: "live" },
+        { guard: "hasSitter", target: "suspect" },
+        { target: "vacant" },
+      ],
+    },
 
     /** Somebody sits, is connected and was heard of lately: the seat is routable. */
     live: {
@@ -249,6 +268,7 @@ export const registrationMachine = chart.createMachine({
         input: ({ context }) => ({ seat: context.seat, sitter: must(context.sitter) }),
       },
       on: {
+        "follower.register": { target: "provisioning", actions: "beginReregistration" },
         "follower.disconnect": [
           {
             guard: "isCurrent",
@@ -260,17 +280,10 @@ export const registrationMachine = chart.createMachine({
         "link.closed": {
           guard: "isCurrent",
           target: "confirmingDeath",
-          actions: [
-            assign({ looks: 0 }),
-            emit(({ context }) => ({
-              type: "seat.gone",
-              instanceId: must(context.sitter).instanceId,
-              why: "closed",
-            })),
-          ],
+          actions: [assign({ looks: 0 }), "reportClosed"],
         },
         // It cannot be watched: treat it like a connection that closed.
-        "companion.failed": { target: "confirmingDeath", actions: assign({ looks: 0 }) },
+        "companion.failed": { target: "confirmingDeath", actions: [assign({ looks: 0 }), "reportClosed"] },
       },
       initial: "heard",
       states: {
@@ -299,7 +312,7 @@ export const registrationMachine = chart.createMachine({
     /** Its connection closed. A killed process takes a few looks to vanish. */
     confirmingDeath: {
       initial: "looking",
-      on: { "follower.heartbeat": { actions: "answerUnknown" } },
+      on: unrouted,
       states: {
         looking: {
           entry: assign({ looks: ({ context }) => context.looks + 1 }),
@@ -328,7 +341,7 @@ export const registrationMachine = chart.createMachine({
     /** Silent, or its connection closed, and not proven dead. Not routable; its own next request makes it register anew. */
     suspect: {
       initial: "resting",
-      on: { "follower.heartbeat": { actions: "answerUnknown" } },
+      on: unrouted,
       states: {
         resting: { after: { suspectInterval: "looking" } },
         looking: {
@@ -362,17 +375,21 @@ export const registrationMachine = chart.createMachine({
           invoke: {
             src: "endRegistration",
             input: seatWrite,
-            onDone: {
-              target: "#registration.preserved",
-              actions: [
-                emit(({ context }) => ({
-                  type: "seat.gone",
-                  instanceId: must(context.sitter).instanceId,
-                  why: "died",
-                })),
-                assign({ sitter: null }),
-              ],
-            },
+            onDone: [
+              // Our leadership is over: nothing more is known of the seat here.
+              { guard: ({ event }) => event.output.kind === "fenced", target: "#registration.suspect" },
+              {
+                target: "#registration.preserved",
+                actions: [
+                  emit(({ context }) => ({
+                    type: "seat.gone",
+                    instanceId: must(context.sitter).instanceId,
+                    why: "died",
+                  })),
+                  assign({ sitter: null }),
+                ],
+              },
+            ],
             onError: "waiting",
           },
         },
@@ -383,45 +400,38 @@ export const registrationMachine = chart.createMachine({
     /** Nobody sits; the thread is kept for whoever comes back, and its updates wait. */
     preserved: { entry: "replay" },
 
-    /** Leaving for good: the instruction to delete is on disk before the call. */
+    /** Leaving for good: its thread is deleted, and only then is it told that it has left. */
     disconnecting: {
       on: whileMutating,
       invoke: {
-        src: "intendCleanup",
-        input: seatWrite,
+        src: "cleanup",
+        input: ({ context }) => ({
+          epoch: context.epoch,
+          seat: context.seat,
+          target: must(context.sitter).thread.target,
+        }),
         onDone: [
-          { guard: ({ event }) => event.output.kind === "intended", target: "cleaning" },
+          {
+            guard: ({ event }) => event.output.kind === "removed",
+            target: "vacant",
+            actions: [
+              emit(({ context }) => ({
+                type: "seat.gone",
+                instanceId: must(context.sitter).instanceId,
+                why: "left",
+              })),
+              emit(({ context }) => answer(context.leaving, { kind: "left" })),
+              assign({ sitter: null }),
+            ],
+          },
+          // The seat stays taken, and the follower may ask again.
           {
             target: "live",
-            actions: emit(({ context }) => answer(context.leaving, { kind: "lostOwnership" })),
+            actions: emit(({ context, event: { output } }) =>
+              answer(context.leaving, output.kind === "failed" ? output : { kind: "lostOwnership" }),
+            ),
           },
         ],
-        onError: {
-          target: "live",
-          actions: emit(({ context, event }) =>
-            answer(context.leaving, { kind: "failed", reason: String(event.error) }),
-          ),
-        },
-      },
-    },
-    cleaning: {
-      on: whileMutating,
-      invoke: {
-        src: "deleteThread",
-        input: seatWrite,
-        onDone: {
-          target: "vacant",
-          actions: [
-            emit(({ context }) => ({
-              type: "seat.gone",
-              instanceId: must(context.sitter).instanceId,
-              why: "left",
-            })),
-            emit(({ context }) => answer(context.leaving, { kind: "left" })),
-            assign({ sitter: null }),
-          ],
-        },
-        // Not confirmed: the instruction stays on disk, the seat stays taken, and the follower may ask again.
         onError: {
           target: "live",
           actions: emit(({ context, event }) =>

@@ -14,7 +14,7 @@ import type { Ack } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import { chatOf } from "./runtime.ts";
 import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
-import { ownsMessage, recordMessages } from "./follower-calls.ts";
+import { ownsMessages, recordMessages } from "./follower-calls.ts";
 import { callAsLeader } from "./leader-calls.ts";
 import type { CallOutcome, RequestOutcome, TelegramError } from "./ports.ts";
 
@@ -99,7 +99,7 @@ async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall
 
 async function asLeader(runtime: Runtime, place: OwnPlace, call: ApiCall): Promise<Try> {
   const chatId = chatOf(runtime.settings);
-  const owns = await ownsMessage(runtime, place.seat, { chatId }, call);
+  const owns = await ownsMessages(runtime, place.seat, { chatId }, call);
   const verdict = confineOwnCall(call, { chatId, threadId: place.thread?.target.threadId ?? null }, owns);
   if (verdict.kind === "refused") return forbidden(verdict.reason);
   const outcome = await callAsLeader(runtime, verdict.call.method, verdict.call.body);

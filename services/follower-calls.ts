@@ -12,7 +12,7 @@ import {
   asBody,
   confineOwnCall,
   mayV1FollowerCall,
-  messageOf,
+  messagesOf,
   messagesMade,
   withoutMarkers,
 } from "../machines/calls.rules.ts";
@@ -30,11 +30,18 @@ export interface Caller {
   readonly sitter: Sitter;
 }
 
-/** Whether the message that a call is about was sent by this seat, or to it. */
-export async function ownsMessage(runtime: Runtime, seat: SeatKey, target: { readonly chatId: number }, call: ApiCall) {
-  const message = messageOf(call.body);
-  if (message === null) return false;
-  return (await runtime.ports.store.ownership.ownerOf(chatId(target.chatId), messageId(message))) === seat;
+/** Whether every message that a call names was sent by this seat, or to it. True when it names none. */
+export async function ownsMessages(
+  runtime: Runtime,
+  seat: SeatKey,
+  target: { readonly chatId: number },
+  call: ApiCall,
+): Promise<boolean> {
+  const { ownership } = runtime.ports.store;
+  const named = messagesOf(call.body);
+  if (named === null) return false;
+  const owners = await Promise.all(named.map((id) => ownership.ownerOf(chatId(target.chatId), messageId(id))));
+  return owners.every((owner) => owner === seat);
 }
 
 /** Writes down whose the new messages are. A failure is logged: the call has happened. */
@@ -59,7 +66,7 @@ export async function recordMessages(
 
 async function judge(runtime: Runtime, { seat, sitter }: Caller, call: ApiCall): Promise<CallVerdict> {
   const target: ThreadTarget = sitter.thread.target;
-  const owns = await ownsMessage(runtime, seat, target, call);
+  const owns = await ownsMessages(runtime, seat, target, call);
   if (sitter.capabilities.includes(capability.sharedStore))
     return confineOwnCall(call, { chatId: target.chatId, threadId: target.threadId }, owns);
   return mayV1FollowerCall(call, target, owns)

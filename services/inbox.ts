@@ -106,16 +106,19 @@ export class Inbox {
 
   private receive(taken: Taken, place: OwnPlace): void {
     this.inHand.set(taken.entry.seq, taken.acquisition);
-    this.rememberMessage(taken.entry, place);
+    // Asked for together, so that a burst is one commit; whose message it is must be known before a handler answers it.
+    const remembered = this.rememberMessage(taken.entry, place);
     if (this.runtime.settings.ack === "explicit") {
-      this.last = this.last.then(() => {
+      this.last = this.last.then(async () => {
+        await remembered;
         this.giveOpen(taken);
       });
       return;
     }
-    // Settled before it is handed out: at most once from here. The commits of a burst are asked for together.
+    // Settled before it is handed out: at most once from here.
     const settled = this.settleSurely(taken);
     this.last = this.last.then(async () => {
+      await remembered;
       if (await settled) this.giveSettled(taken);
       else this.runtime.ports.stage.log.event("warn", "update-superseded", { seq: taken.entry.seq });
     });
@@ -170,15 +173,15 @@ export class Inbox {
     if (this.inHand.get(seq) === acquisition) this.inHand.delete(seq);
   }
 
-  /** Later reactions and edits of this message name no thread; they find their way by this record. */
-  private rememberMessage(entry: JournalEntry, place: OwnPlace): void {
+  /** Calls on this message, and later reactions and edits, which name no thread, find their way by this record. */
+  private async rememberMessage(entry: JournalEntry, place: OwnPlace): Promise<void> {
     const facts = readUpdate(JSON.parse(entry.body));
     if (facts === null || facts.chat === null || facts.message === null || facts.kind !== "message") return;
     const { store, stage } = this.runtime.ports;
-    store.ownership
-      .record([{ chatId: facts.chat, messageId: facts.message, seat: place.seat }])
-      .catch((error: unknown) => {
-        stage.log.event("warn", "ownership-not-recorded", { reason: String(error) });
-      });
+    try {
+      await store.ownership.record([{ chatId: facts.chat, messageId: facts.message, seat: place.seat }]);
+    } catch (error) {
+      stage.log.event("warn", "ownership-not-recorded", { reason: String(error) });
+    }
   }
 }

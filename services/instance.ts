@@ -19,7 +19,7 @@ import type { SeenClaim } from "../machines/seat.rules.ts";
 import { provideActivation } from "./activation.ts";
 import { callAsInstance } from "./calls.ts";
 import type { ApiCall } from "../machines/calls.rules.ts";
-import { deleteBoundThread } from "./cleanup.ts";
+import { provideCleanup } from "./cleanup.ts";
 import { Inbox } from "./inbox.ts";
 import type { HandedUpdate } from "./inbox.ts";
 import type { SecretCheck } from "./leader-handler.ts";
@@ -52,16 +52,6 @@ async function readSeatClaims({ ports }: Runtime, name: string | null): Promise<
   return { request: { owner, name }, claims: seen };
 }
 
-/** Gives our own thread up: the instruction first, then the deletion. */
-async function giveUpOwnThread(runtime: Runtime, { epoch, seat }: ActivationStart): Promise<undefined> {
-  const target = runtime.board.place?.thread?.target;
-  if (target === undefined) return undefined;
-  const { store, stage } = runtime.ports;
-  await store.threads.intendCleanup({ epoch, seat, target, atMs: stage.clock.nowMs() });
-  await deleteBoundThread(runtime, { epoch, seat, target });
-  return undefined;
-}
-
 function provideSeating(runtime: Runtime) {
   const { settings, ports } = runtime;
   const { store } = ports;
@@ -76,7 +66,7 @@ function provideSeating(runtime: Runtime) {
       await store.seats.release({ seat: input.seat, instanceId: settings.me });
       return undefined;
     }),
-    giveUpOwnThread: fromPromise<undefined, ActivationStart>(({ input }) => giveUpOwnThread(runtime, input)),
+    cleanup: provideCleanup(runtime),
   };
 }
 
@@ -121,7 +111,10 @@ export function composeInstance(
         chart: () =>
           bare(provideLease({ store: ports.store.lease, processes: ports.processes, clock: stage.clock, me })),
         input: () => ({ me: settings.me, timings: settings.lease }),
-        onFact: gate.onFact,
+        onFact: (fact) => {
+          gate.onFact(fact);
+          if (fact.type === "lease.troubled") stage.log.event("warn", fact.type, { reason: fact.reason });
+        },
       }),
       membership: hostChart(stage, {
         id: path("membership"),

@@ -7,14 +7,12 @@ import { registrationMachine } from "../machines/registration.machine.ts";
 import type {
   CommitAnswer,
   CommitRequest,
-  DeleteAnswer,
   EndRegistrationAnswer,
-  IntendCleanupAnswer,
   ProofRequest,
   SeatWrite,
 } from "../machines/registration.machine.ts";
 import { capability } from "../machines/wire/constants.ts";
-import { deleteBoundThread } from "./cleanup.ts";
+import { provideCleanup } from "./cleanup.ts";
 import type { FollowerLinks } from "./follower-links.ts";
 import { provideProvisioning } from "./provisioning.ts";
 import type { Runtime } from "./runtime.ts";
@@ -63,12 +61,7 @@ export function provideRegistration(runtime: Runtime, links: FollowerLinks) {
           atMs: stage.clock.nowMs(),
         }),
       ),
-      intendCleanup: fromPromise<IntendCleanupAnswer, SeatWrite>(({ input: { epoch, seat, sitter } }) =>
-        store.threads.intendCleanup({ epoch, seat, target: sitter.thread.target, atMs: stage.clock.nowMs() }),
-      ),
-      deleteThread: fromPromise<DeleteAnswer, SeatWrite>(({ input: { epoch, seat, sitter } }) =>
-        deleteBoundThread(runtime, { epoch, seat, target: sitter.thread.target }),
-      ),
+      cleanup: provideCleanup(runtime),
     },
   });
 }

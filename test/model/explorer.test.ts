@@ -1,6 +1,6 @@
 /** The explorer itself, on toy charts whose state counts were worked out by hand or by another way of counting. */
 import { describe, expect, it } from "vitest";
-import { assign, emit, fromPromise, setup } from "xstate";
+import { assign, emit, fromCallback, fromPromise, sendTo, setup } from "xstate";
 import {
   asMermaid,
   asRecording,
@@ -194,5 +194,110 @@ describe("checkLiveness", () => {
 
   it("finds a cycle that starves nobody", () => {
     expect(check({ goal, actions: withOut("free") }).starved).toMatchObject({ kind: "cycle", size: 2 });
+  });
+});
+
+describe("charts that other charts start", () => {
+  const counted = (type: string) => (env: Env, _place: string, fact: { readonly type: string }) =>
+    fact.type === type ? { env: { ...env, heard: env.heard + 1 } } : { env };
+
+  /** Asks once, and is done with the answer. */
+  const child = setup({
+    types: { context: {} as { got: number }, output: {} as { got: number } },
+    actors: { put: fromPromise<number>(never) },
+  }).createMachine({
+    id: "child",
+    context: { got: -1 },
+    output: ({ context }) => context,
+    initial: "asking",
+    states: {
+      asking: {
+        invoke: { src: "put", onDone: { target: "got", actions: assign({ got: ({ event }) => event.output }) } },
+      },
+      got: { type: "final", entry: emit({ type: "childGot" }) },
+    },
+  });
+  const parent = setup({
+    types: { context: {} as { got: number } },
+    actors: { child },
+  }).createMachine({
+    id: "parent",
+    context: { got: -1 },
+    initial: "waiting",
+    states: {
+      waiting: {
+        invoke: { src: "child", onDone: { target: "told", actions: assign({ got: ({ event }) => event.output.got }) } },
+        after: { 10: "gone" },
+      },
+      told: {},
+      gone: {},
+    },
+  });
+  const family = (over: Partial<World<Env, string, Env>> = {}): World<Env, string, Env> => ({
+    ...worldOf(chartOf(parent, { children: ["child"] }), ["p"], over),
+    places: [
+      { name: "p", chart: chartOf(parent, { children: ["child"] }), hosts: { child: "c" } },
+      { name: "c", chart: chartOf(child) },
+    ],
+  });
+
+  it("answer by their output when they are done, and leave their place", () => {
+    const world = family({ onFact: counted("childGot"), check: ({ heard }) => (heard === 1 ? ["toy/got"] : []) });
+    const result = explore(world);
+    const steps = traceTo(result, result.violations[0]!.state);
+    expect(steps.map((each) => each.kind)).toEqual(["commit", "answer"]);
+    expect(steps.at(-1)?.values).toEqual({ p: "told", c: null });
+    expect(result.chartCalls).toBeLessThan(10);
+  });
+
+  it("are stopped with the state that invoked them, and their requests live on", () => {
+    // Issued, committed · told · gone: request under way, or taken effect.
+    const { states, exhaustive } = explore(family());
+    expect([states, exhaustive]).toEqual([5, true]);
+    expect(explore(family({ outlives: () => false, commit: () => [] })).states).toBe(2);
+  });
+
+  it("need a place of their own", () => {
+    const world = worldOf(chartOf(parent, { children: ["child"] }), ["p"]);
+    expect(() => explore(world)).toThrow("no place plays child");
+  });
+
+  const lamp = setup({}).createMachine({
+    id: "lamp",
+    initial: "dark",
+    states: { dark: { on: { light: "lit" } }, lit: { entry: emit({ type: "shines" }), on: { light: {} } } },
+  });
+  const keeper = setup({ actors: { lamp: fromCallback(never) } }).createMachine({
+    id: "keeper",
+    initial: "on",
+    states: {
+      on: {
+        invoke: { src: "lamp", id: "lamp" },
+        after: { 10: { actions: sendTo("lamp", { type: "light" }) }, 20: "off" },
+      },
+      off: {},
+    },
+  });
+  const keeperChart = chartOf(keeper, { companions: ["lamp"] });
+
+  it("live beside them as companions: commands reach them, their facts reach the world, the end of the state ends them", () => {
+    const world: World<Env, string, Env> = {
+      ...worldOf(keeperChart, ["k"], { onFact: counted("shines") }),
+      places: [
+        { name: "k", chart: keeperChart, hosts: { lamp: "l" } },
+        { name: "l", chart: chartOf(lamp) },
+      ],
+      observe: (_place, snapshot) => String(snapshot.value),
+    };
+    const seen: string[] = [];
+    const result = explore({ ...world, view: (env, [k, l]) => (seen.push(`${k} ${l} ${env.heard}`), env) });
+    expect(result.exhaustive).toBe(true);
+    expect([...new Set(seen)].sort()).toEqual(["off null 0", "off null 1", "on dark 0", "on lit 1"]);
+  });
+
+  it("are told to the environment when no place plays them", () => {
+    const facts: string[] = [];
+    explore(worldOf(keeperChart, ["k"], { onFact: (env, _place, fact) => (facts.push(fact.type), { env }) }));
+    expect([...new Set(facts)]).toEqual(["companion.started", "companion.told", "companion.stopped"]);
   });
 });

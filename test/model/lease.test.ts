@@ -1,21 +1,14 @@
 /** The lease world: nothing is broken in it, and every seeded fault of the catalogue breaks something. */
 import { describe, expect, it } from "vitest";
+import { assign } from "xstate";
 import { leaseMachine } from "../../machines/lease.machine.ts";
 import { checkLiveness, explore, traceTo, unreducedCount } from "../../testing/explorer/index.ts";
 import { faithfulRules, leaseWorld } from "./worlds/lease.world.ts";
 import type { LeaseBounds, LeaseRules } from "./worlds/lease.world.ts";
+import { quietLease } from "./worlds/index.ts";
+import { patched } from "./worlds/patched.ts";
 
-const quiet: LeaseBounds = {
-  instances: 2,
-  epochs: 2,
-  renewals: 1,
-  crashes: 0,
-  restarts: 0,
-  pauses: 0,
-  losses: 0,
-  releases: 0,
-  writes: 0,
-};
+const quiet = quietLease;
 
 describe("the lease world", { timeout: 30_000 }, () => {
   it("holds, with the same numbers every time and with symmetry reduction as without", () => {
@@ -29,7 +22,17 @@ describe("the lease world", { timeout: 30_000 }, () => {
   });
 
   it("comes to a leader from everywhere", () => {
-    expect(checkLiveness(explore(leaseWorld(quiet), { asymmetric: true })).starved).toBeNull();
+    const world = leaseWorld({ ...quiet, hints: "free" });
+    expect(checkLiveness(explore(world, { asymmetric: true })).starved).toBeNull();
+  });
+
+  it("would never come to one if a hint began the wait for an ended lease anew", () => {
+    const machine = patched(leaseMachine, "states/confirming", (confirming: object) => ({
+      ...confirming,
+      on: { "lease.check": { target: "proving", actions: assign({ proofLooks: 0 }) } },
+    }));
+    const world = leaseWorld({ ...quiet, crashes: 1, hints: "free" }, { ...faithfulRules, machine });
+    expect(checkLiveness(explore(world, { asymmetric: true })).starved).toMatchObject({ kind: "cycle" });
   });
 });
 

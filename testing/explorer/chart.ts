@@ -135,7 +135,7 @@ export class ChartCoverage {
 
   note(states: readonly AnyStateNode[], transitions: readonly AnyTransitionDefinition[]): void {
     for (const state of states) this.passed.add(`state ${state.id}`);
-    for (const each of transitions) this.passed.add(nameOfTransition(each));
+    for (const each of transitions) this.passed.add(nameOfTransition(each)).add(`state ${each.source.id}`);
   }
 
   has(name: string): boolean {

@@ -8,7 +8,7 @@
 import type { InspectionEvent, SnapshotFrom } from "xstate";
 import { chatId, instanceId, updateId, type Epoch, type InstanceId, type SeatKey } from "../../machines/ids.ts";
 import type { InstanceView } from "../../machines/invariants.ts";
-import { roleOf, type Role } from "../../machines/instance.machine.ts";
+import { roleOf, type Role } from "../../machines/role.rules.ts";
 import type { leaseMachine } from "../../machines/lease.machine.ts";
 import { defaultLeaseTimings } from "../../machines/lease.rules.ts";
 import { defaultMembershipTimings, type membershipMachine } from "../../machines/membership.machine.ts";
@@ -126,11 +126,14 @@ function handlerOf(traits: BusInstanceTraits, { process, id, call }: Handling) {
     const number = facts?.updateId ?? updateId(0);
     traits.ledger.handed(number, id, handed.redelivered);
     traits.hand.scheduler.note(`${traits.name} handles ${number}`);
-    const { text, ended } = traits.calls.begin(`update ${number} by ${id}`, facts?.thread ?? null);
-    void call({ method: "sendMessage", body: { text } }).then((outcome) => {
-      traits.hand.scheduler.note(`${traits.name} ${text}: ${outcome.kind}`);
-      ended(outcome);
-    });
+    const { text, ended } = traits.calls.begin({ to: number, by: id, threadId: facts?.thread ?? null });
+    call({ method: "sendMessage", body: { text } }).then(
+      (outcome) => {
+        traits.hand.scheduler.note(`${traits.name} ${text}: ${outcome.kind}`);
+        ended(outcome);
+      },
+      (error: unknown) => traits.hand.violate("answer/callRejected", `${text}: ${String(error)}`),
+    );
     const acknowledge = () =>
       handed.ack().catch(() => {
         // Not observed: a host asks again.
@@ -202,7 +205,7 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
     settingsOf({ me: id, incarnation, name: traits.isNamed ? name : null, secret: ids.secret() }),
     { handOut: (update) => handle(update), isSecret: (given, expected) => given === expected },
   );
-  const handle = handlerOf(traits, { process, id, call: composed.call });
+  const handle = handlerOf(traits, { process, id, call: (wanted) => composed.call(wanted) });
   return {
     id,
     composed,
@@ -227,7 +230,9 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
     },
     complete() {
       const { output } = actor.getSnapshot();
-      hand.scheduler.note(`${name} ended${output?.kind === "refused" ? `: ${output.reason}` : ""}`);
+      const reason = output !== undefined && "reason" in output ? output.reason : "stopped";
+      hand.scheduler.note(`${name} ended: ${reason}`);
+      if (reason.includes(`instance ${id},`)) hand.violate("seat/refusedByItself", `${name}: ${reason}`);
       process.kill();
       traits.network.kill(name);
     },

@@ -8,7 +8,7 @@
  * `settleMs`.
  */
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
-import { updateId, type SeatKey } from "../../machines/ids.ts";
+import { updateId, type InstanceId, type SeatKey } from "../../machines/ids.ts";
 import { brokenIn, type SeatView, type WorldView } from "../../machines/invariants.ts";
 import type { RequestHandler, Store } from "../../services/ports.ts";
 import { createCallLedger } from "./bus-calls.ts";
@@ -51,9 +51,10 @@ function createBusWorld(options: BusSimulation): BusWorld {
   const inner = plant.store?.(real, database) ?? real;
   const ghost = watchLease(inner.lease, { clock: storeClock, isAlive: (who) => hand.table.isAlive(who) });
   const registrations = createRegistrationGhost(database);
-  const calls = createCallLedger();
+  const isAlive = (id: InstanceId) => hand.table.isInstanceAlive(id);
+  const calls = createCallLedger({ nowMs: hand.scheduler.nowMs, isAlive });
   const telegram = createTelegramWorld(hand.scheduler, calls.seen);
-  const ledger = createUpdateLedger({ database, telegram, isAlive: (id) => hand.table.isInstanceAlive(id) });
+  const ledger = createUpdateLedger({ database, telegram, isAlive });
   const fenced = watchLeaderWrites({ ...inner, lease: ghost.lease }, { database, note: ghost.noteWrite });
   const store: Store = ledger.watch(registrations.watch(fenced));
   const serve = (handle: RequestHandler) => registrations.serve(plant.serve?.(handle) ?? handle);
@@ -162,7 +163,9 @@ function overdue(world: BusWorld, old: ReturnType<BusWorld["ledger"]["open"]>) {
     const seat = bindings.find((binding) => binding.thread.target.threadId === threadId)?.seat;
     return seat !== undefined && (undecided.has(seat) || !seats.has(seat));
   };
-  return old.filter((update) => update.settled === 0 && !isAwaited(update.threadId));
+  // What waits in a thread that was given up ends when its seat has a holder again.
+  const isGivenUp = (threadId: number) => world.telegram.isGone(threadId);
+  return old.filter(({ settled, threadId }) => settled === 0 && !isAwaited(threadId) && !isGivenUp(threadId));
 }
 
 async function converge(world: BusWorld): Promise<number> {
@@ -179,9 +182,13 @@ async function converge(world: BusWorld): Promise<number> {
     return tookMs;
   }
   const old = world.ledger.open();
+  checkSeats(world);
   const due = overdue(world, old);
-  const isOldSettled = () => due.every((update) => update.settled > 0);
-  await hand.scheduler.runUntil(startedAtMs + settleMs, () => check(world) || isOldSettled());
+  const unanswered = () => world.calls.openSince(startedAtMs);
+  const isAllDone = () => due.every((update) => update.settled > 0) && unanswered().length === 0;
+  await hand.scheduler.runUntil(startedAtMs + settleMs, () => check(world) || isAllDone());
+  if (hand.violations.length === 0 && unanswered().length > 0)
+    hand.violate("liveness/everyCallEnds", `${settleMs} ms after faults ended: ${unanswered().join(", ")}`);
   const left = hand.violations.length === 0 ? overdue(world, old) : [];
   if (left.length > 0)
     hand.violate(
@@ -189,6 +196,14 @@ async function converge(world: BusWorld): Promise<number> {
       `${settleMs} ms after faults ended: ${JSON.stringify(left.slice(0, 5))}`,
     );
   return tookMs;
+}
+
+/** A living process that holds two seats keeps one of them from everybody for as long as it lives. */
+function checkSeats({ hand, places, database }: BusWorld): void {
+  for (const { name, instance } of places) {
+    const held = [...database.seatClaims.values()].filter((claim) => claim.instanceId === instance.id);
+    if (held.length > 1) hand.violate("seat/oneEach", `${name} holds ${held.map((claim) => claim.seat).join(" and ")}`);
+  }
 }
 
 /** Runs the world for so many simulated hours, or to its first violation. */

@@ -180,13 +180,49 @@ class Polls {
   }
 }
 
+/** The threads of the chat. */
+class Threads {
+  readonly #byId = new Map<number, SimulatedThread>();
+
+  all(): readonly SimulatedThread[] {
+    return [...this.#byId.values()];
+  }
+
+  isGone(id: number): boolean {
+    return this.#byId.get(id)?.isGone !== false;
+  }
+
+  living(payload: Payload): SimulatedThread | null {
+    const thread = this.#byId.get(numberIn(payload, "message_thread_id") ?? 0);
+    return thread === undefined || thread.isGone ? null : thread;
+  }
+
+  add(id: number, name: string): void {
+    this.#byId.set(id, { id, name, isGone: false });
+  }
+
+  edit(payload: Payload): CallOutcome {
+    const thread = this.living(payload);
+    if (thread === null) return rejection(400, "Bad Request: TOPIC_ID_INVALID");
+    if (payload["name"] === undefined) return rejection(400, "Bad Request: TOPIC_NOT_MODIFIED");
+    this.#byId.set(thread.id, { ...thread, name: textIn(payload, "name") });
+    return ok(true);
+  }
+
+  remove(payload: Payload): CallOutcome {
+    const thread = this.living(payload);
+    if (thread === null) return rejection(400, "Bad Request: TOPIC_ID_INVALID");
+    thread.isGone = true;
+    return ok(true);
+  }
+}
+
 /** `onSent` hears of every message of the bot in the moment it stands in the chat. */
 export function createTelegramWorld(
   scheduler: Scheduler,
   onSent: (threadId: number | null, text: string) => void,
 ): TelegramWorld {
   const polls = new Polls(scheduler);
-  const threads = new Map<number, SimulatedThread>();
   let lastMessageId = 1_000;
   let sent = 0;
   const message = (threadId: number | null, content: Payload) => {
@@ -195,45 +231,29 @@ export function createTelegramWorld(
     const place = threadId === null ? {} : { message_thread_id: threadId, is_topic_message: true };
     return { message_id: lastMessageId, chat, date, ...place, ...content };
   };
-  const living = (payload: Payload): SimulatedThread | null => {
-    const thread = threads.get(numberIn(payload, "message_thread_id") ?? 0);
-    return thread === undefined || thread.isGone ? null : thread;
-  };
+  const threads = new Threads();
   const send = (payload: Payload): CallOutcome => {
     const threadId = numberIn(payload, "message_thread_id");
-    if (threadId !== null && living(payload) === null) return rejection(400, "Bad Request: message thread not found");
+    if (threadId !== null && threads.living(payload) === null)
+      return rejection(400, "Bad Request: message thread not found");
     sent += 1;
     onSent(threadId, textIn(payload, "text"));
     return ok(message(threadId, { from: bot, text: payload["text"] }));
-  };
-  const createTopic = (payload: Payload): CallOutcome => {
-    const name = textIn(payload, "name");
-    const service = message(null, { from: bot, forum_topic_created: { name, icon_color: 7_322_096 } });
-    const id = service.message_id;
-    threads.set(id, { id, name, isGone: false });
-    polls.push({ message: { ...service, message_thread_id: id, is_topic_message: true } });
-    return ok({ message_thread_id: id, name, icon_color: 7_322_096 });
-  };
-  const editTopic = (payload: Payload): CallOutcome => {
-    const thread = living(payload);
-    if (thread === null) return rejection(400, "Bad Request: TOPIC_ID_INVALID");
-    if (payload["name"] === undefined) return rejection(400, "Bad Request: TOPIC_NOT_MODIFIED");
-    threads.set(thread.id, { ...thread, name: textIn(payload, "name") });
-    return ok(true);
-  };
-  const deleteTopic = (payload: Payload): CallOutcome => {
-    const thread = living(payload);
-    if (thread === null) return rejection(400, "Bad Request: TOPIC_ID_INVALID");
-    thread.isGone = true;
-    return ok(true);
   };
   const methods: Readonly<Record<string, (payload: Payload) => CallOutcome>> = {
     getMe: () => ok(bot),
     getChat: () => ok(chat),
     sendMessage: send,
-    createForumTopic: createTopic,
-    editForumTopic: editTopic,
-    deleteForumTopic: deleteTopic,
+    createForumTopic(payload) {
+      const name = textIn(payload, "name");
+      const service = message(null, { from: bot, forum_topic_created: { name, icon_color: 7_322_096 } });
+      const id = service.message_id;
+      threads.add(id, name);
+      polls.push({ message: { ...service, message_thread_id: id, is_topic_message: true } });
+      return ok({ message_thread_id: id, name, icon_color: 7_322_096 });
+    },
+    editForumTopic: (payload) => threads.edit(payload),
+    deleteForumTopic: (payload) => threads.remove(payload),
   };
   return {
     perform({ method, payload, caller }, answer) {
@@ -243,11 +263,11 @@ export function createTelegramWorld(
     },
     hangUp: (caller) => polls.hangUp(caller),
     write(threadId, text) {
-      if (threadId !== null && threads.get(threadId)?.isGone !== false) return null;
+      if (threadId !== null && threads.isGone(threadId)) return null;
       return polls.push({ message: message(threadId, { from: user, text }) });
     },
-    threads: () => [...threads.values()],
-    isGone: (threadId) => threads.get(threadId)?.isGone !== false,
+    threads: () => threads.all(),
+    isGone: (threadId) => threads.isGone(threadId),
     isConfirmed: (id) => polls.isConfirmed(id),
     stats: () => {
       const { conflicts, ownConflicts, polls: asked, negativeOffsets } = polls;

@@ -152,13 +152,20 @@ export function deliveryWorld(
     faults: (env, { src }, phase) => {
       if (env.left.losses === 0) return [];
       const next = spend(env, "losses");
+      // A lost forward answers so by itself.
+      if (src === "forwardUpdate") return phase === "committed" ? [] : [{ kind: "unanswered", env: next }];
       if (phase === "committed") return [{ kind: "answerLost", env: next }];
       const fails = { kind: "notCommitted", env: next } as const;
       return src === "findOwner" ? [fails] : [fails, { kind: "unanswered", env: next }];
     },
     outlives: ({ src }) => src !== "findOwner",
     mayFire: (_env, _place, timer) => bounds.isPatienceFinite || !timer.includes("patience"),
-    onFact: (env, place, fact) => reactTo(env, leaders.findIndex((leader) => placeOf(leader) === place), fact),
+    onFact: (env, place, fact) =>
+      reactTo(
+        env,
+        leaders.findIndex((leader) => placeOf(leader) === place),
+        fact,
+      ),
     observe: () => null,
     view: (env) => viewOf(env, bounds),
     check: (view) => [...brokenIn(view), ...(view.strangersHeard ? ["delivery/onlyTheOwnerIsHeard"] : [])],
@@ -229,13 +236,7 @@ function deliveryChart(machine: AnyStateMachine) {
       return src === "forwardUpdate" ? input : { epoch: (input as { readonly epoch: Epoch }).epoch };
     },
     projectFact: ({ type }) => ({ type }),
-    facts: [
-      "delivery.accepted",
-      "delivery.dropped",
-      "delivery.deadLettered",
-      "delivery.returned",
-      "delivery.fenced",
-    ],
+    facts: ["delivery.accepted", "delivery.dropped", "delivery.deadLettered", "delivery.returned", "delivery.fenced"],
   });
   charts.set(machine, chart);
   return chart;
@@ -380,8 +381,8 @@ function handlerActions(env: DeliveryEnv): Action<DeliveryEnv>[] {
 
 function handedOut(env: DeliveryEnv, update: number): DeliveryEnv {
   const entry = entryOf(env, update);
-  // Those before it must be ended, or in a handler's hand.
-  const overtook = env.entries.slice(0, update).some((each) => each.is === "open" && !each.isGiven);
+  // Those claimed before it must be ended, or in a handler's hand.
+  const overtook = env.entries.slice(0, update).some((each) => each.claim !== null && !each.isGiven);
   return withEntry(env, update, {
     isGiven: true,
     wasEverGiven: true,
@@ -400,11 +401,23 @@ function commitOf(env: DeliveryEnv, request: Request, rules: DeliveryRules): rea
       const route = answered(env, { kind: "seat", seat, recipient: recipientOf(sitter) });
       return env.left.unowned === 0
         ? [route]
-        : [route, answered(spend(env, "unowned"), { kind: "nobody", reason: "" })];
+        : [
+            route,
+            answered(spend(env, "unowned"), { kind: "nobody", reason: "" }),
+            answered(spend(env, "unowned"), { kind: "nowhere", reason: "" }),
+          ];
     }
     case "forwardUpdate": {
       const { recipient } = request.input as { readonly recipient: Recipient };
-      return forwarded(env, update, recipient, rules).map(({ env: next, answer }) => answered(next, answer));
+      const arrived = forwarded(env, update, recipient, rules);
+      const isLost = env.left.losses > 0 && !request.orphan;
+      const lost = isLost
+        ? [env, ...arrived.filter(({ answer }) => answer.kind === "accepted").map((each) => each.env)]
+        : [];
+      return [
+        ...arrived.map(({ env: next, answer }) => answered(next, answer)),
+        ...lost.map((next) => answered(spend(next, "losses"), { kind: "unknown", reason: "" })),
+      ];
     }
     case "dropUpdate":
     case "deadLetterUpdate": {
@@ -442,12 +455,7 @@ interface Forwarded {
 }
 
 /** The follower's endpoint and inbox: the wire's own checks, the claim, and the hand-out. */
-function forwarded(
-  env: DeliveryEnv,
-  update: number,
-  recipient: Recipient,
-  rules: DeliveryRules,
-): readonly Forwarded[] {
+function forwarded(env: DeliveryEnv, update: number, recipient: Recipient, rules: DeliveryRules): readonly Forwarded[] {
   const refused = { env, answer: { kind: "refused", reason: "" } } as const;
   if (recipient.kind !== "follower") return [refused];
   const name: Name = recipient.instanceId === "A" ? "A" : "B";
@@ -463,7 +471,8 @@ function forwarded(
   if (rules.isTaken(entry) || rules.isOvertaking(env, update)) return [refused];
   const isInDoubt = env.entries.some((each) => each.is === "open" && each.claim === name && !each.isGiven);
   if (rules.waitsForDoubt && isInDoubt) return [];
-  const claimed = withEntry(env, update, { claim: name });
+  const overtook = env.entries.slice(0, update).some((each) => each.is === "open" && each.claim === null);
+  const claimed = withEntry(env, update, { claim: name, overtook: entry.overtook || overtook });
   const taken = { env: handedOut(claimed, update), answer: accepted };
   if (env.left.claimLosses === 0) return [taken];
   // The leader's patience ends first, while the inbox asks on.

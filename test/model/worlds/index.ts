@@ -5,7 +5,14 @@
  */
 import { checkLiveness, explore } from "../../../testing/explorer/index.ts";
 import type { Exploration, ExploreOptions, LivenessResult, World } from "../../../testing/explorer/index.ts";
+import { deliveryWorld } from "./delivery.world.ts";
+import type { DeliveryBounds } from "./delivery.world.ts";
 import { leaseWorld } from "./lease.world.ts";
+import type { LeaseBounds } from "./lease.world.ts";
+import { pollingWorld } from "./polling.world.ts";
+import type { PollingBounds } from "./polling.world.ts";
+import { registrationWorld } from "./registration.world.ts";
+import type { RegistrationBounds } from "./registration.world.ts";
 
 /** A world behind one face, whatever its environment is. */
 export interface CheckedWorld {
@@ -18,7 +25,8 @@ export interface CheckedWorld {
 
 interface Bounded<Env, Seen, View> {
   readonly short: World<Env, Seen, View>;
-  readonly long: World<Env, Seen, View>;
+  /** Wider bounds; null = the short ones are as wide as it goes in a few minutes. */
+  readonly long: World<Env, Seen, View> | null;
   readonly liveness: boolean;
 }
 
@@ -26,7 +34,7 @@ function checked<Env, Seen, View>({ short, long, liveness }: Bounded<Env, Seen, 
   return {
     name: short.name,
     run: (options) => {
-      const exploration = explore(options.long ? long : short, { ...options, asymmetric: liveness });
+      const exploration = explore(options.long ? (long ?? short) : short, { ...options, asymmetric: liveness });
       return {
         // The callers read counts and hand the whole back to the explorer; they never look into env, seen or view.
         exploration: exploration as unknown as Exploration<never, never, never>,
@@ -36,49 +44,124 @@ function checked<Env, Seen, View>({ short, long, liveness }: Bounded<Env, Seen, 
   };
 }
 
-const nothing = { crashes: 0, restarts: 0, pauses: 0, losses: 0, releases: 0, writes: 0 };
+/** What all worlds of one kind have in common: how a bound becomes a world, and the bounds of one in which nothing goes wrong. */
+function kindOf<Bounds, Env, Seen, View>(
+  make: (bounds: Bounds, name: string) => World<Env, Seen, View>,
+  quiet: Bounds,
+) {
+  const row =
+    (liveness: boolean) =>
+    (name: string, short: Partial<Bounds>, long: Partial<Bounds> | null = null): CheckedWorld =>
+      checked({
+        short: make({ ...quiet, ...short }, name),
+        long: long === null ? null : make({ ...quiet, ...short, ...long }, name),
+        liveness,
+      });
+  return { safe: row(false), live: row(true) };
+}
 
-const safety = (name: string, short: Parameters<typeof leaseWorld>[0], long: Parameters<typeof leaseWorld>[0]) =>
-  checked({
-    short: leaseWorld(short, undefined, name),
-    long: leaseWorld(long, undefined, name),
-    liveness: false,
-  });
+// Bounds in which nothing goes wrong; each world below names what does.
+export const quietLease: LeaseBounds = {
+  instances: 2,
+  epochs: 2,
+  renewals: 1,
+  crashes: 0,
+  restarts: 0,
+  pauses: 0,
+  losses: 0,
+  releases: 0,
+  writes: 0,
+};
+export const quietPolling: PollingBounds = { updates: 2, leaders: 2, troubles: 0, losses: 0, fulls: 0, crashes: 0 };
+export const quietDelivery: DeliveryBounds = {
+  updates: 2,
+  leaders: 2,
+  failures: 0,
+  losses: 0,
+  claimLosses: 0,
+  silences: 0,
+  deaths: 0,
+  crashes: 0,
+  unowned: 0,
+  isPatienceFinite: false,
+  foreign: [],
+  attempts: 0,
+};
+export const quietRegistration: RegistrationBounds = {
+  attempts: 2,
+  leaders: 1,
+  isLateOfTheGone: false,
+  heartbeats: 0,
+  farewells: 0,
+  deaths: 0,
+  impatience: 0,
+  losses: 0,
+  commitLosses: 0,
+  troubles: 0,
+  closings: 0,
+  unprovable: 0,
+  crashes: 0,
+  waits: 0,
+};
 
-/** Three stand for one lease; two go through each kind of fault; two must come to a leader once faults have stopped. */
+const lease = kindOf((bounds: LeaseBounds, name) => leaseWorld(bounds, undefined, name), quietLease);
+const polling = kindOf((bounds: PollingBounds, name) => pollingWorld(bounds, undefined, name), quietPolling);
+const delivery = kindOf((bounds: DeliveryBounds, name) => deliveryWorld(bounds, undefined, name), quietDelivery);
+const registration = kindOf(
+  (bounds: RegistrationBounds, name) => registrationWorld(bounds, undefined, name),
+  quietRegistration,
+);
+
 export const worlds: readonly CheckedWorld[] = [
-  safety(
-    "lease/three",
-    { ...nothing, instances: 3, epochs: 2, renewals: 1, crashes: 1 },
-    { ...nothing, instances: 3, epochs: 2, renewals: 2, crashes: 1, pauses: 1 },
+  // Three stand for one lease; two go through each kind of fault; two must come to a leader once faults have stopped,
+  // though hints go on for ever.
+  lease.safe("lease/three", { instances: 3, crashes: 1 }, { pauses: 1 }),
+  lease.safe("lease/restart", { crashes: 1, restarts: 1 }, { losses: 1 }),
+  lease.safe("lease/losses", { pauses: 1, losses: 1 }),
+  lease.safe("lease/releases", { losses: 1, releases: 2 }),
+  lease.safe("lease/writes", { pauses: 1, writes: 1 }, { epochs: 3, writes: 2 }),
+  lease.live("lease/liveness", { crashes: 1, hints: "free" }, { epochs: 3, pauses: 1 }),
+
+  // Two leaders poll; one poller meets every answer; one must get everything into the journal.
+  polling.safe("polling/leaders", { updates: 3, losses: 1, crashes: 1 }, { troubles: 1 }),
+  polling.safe("polling/answers", { troubles: 1, losses: 1, fulls: 1 }, { updates: 3, crashes: 1 }),
+  polling.live(
+    "polling/liveness",
+    { leaders: 1, troubles: 2, losses: 1, fulls: 1, crashes: 1 },
+    { updates: 3, losses: 2 },
   ),
-  safety(
-    "lease/restart",
-    { ...nothing, instances: 2, epochs: 2, renewals: 1, crashes: 1, restarts: 1 },
-    { ...nothing, instances: 2, epochs: 2, renewals: 1, crashes: 1, restarts: 1, losses: 1 },
+
+  // One lane: its order; a change of hands; a change of leader; every other end that an update can come to.
+  delivery.safe("delivery/order", { updates: 3, failures: 1, losses: 1 }, { silences: 1, crashes: 1 }),
+  delivery.safe("delivery/leaders", { losses: 1, deaths: 1, crashes: 1 }, { failures: 1 }),
+  delivery.safe("delivery/ends", { losses: 1, unowned: 1, isPatienceFinite: true, foreign: [0] }, { failures: 1 }),
+  delivery.safe("delivery/attempts", { failures: 2, losses: 1, attempts: 11 }),
+  delivery.live("delivery/liveness", { leaders: 1, failures: 1, losses: 2, silences: 1, deaths: 1 }, { failures: 2 }),
+
+  // One seat: repeated attempts; farewells; death and return; the making of its thread; a change of leader.
+  registration.safe(
+    "registration/attempts",
+    { attempts: 3, impatience: 1, heartbeats: 1, closings: 1, losses: 1, commitLosses: 1 },
+    { impatience: 2, heartbeats: 2, losses: 2 },
   ),
-  safety(
-    "lease/losses",
-    { ...nothing, instances: 2, epochs: 2, renewals: 1, pauses: 1, losses: 1 },
-    { ...nothing, instances: 2, epochs: 3, renewals: 1, pauses: 1, losses: 1 },
+  registration.safe(
+    "registration/farewells",
+    { impatience: 1, farewells: 2, heartbeats: 1, closings: 1, losses: 1 },
+    { farewells: 3, losses: 2 },
   ),
-  safety(
-    "lease/releases",
-    { ...nothing, instances: 2, epochs: 2, renewals: 1, losses: 1, releases: 2 },
-    { ...nothing, instances: 2, epochs: 3, renewals: 1, losses: 1, releases: 2 },
+  registration.safe(
+    "registration/death",
+    { deaths: 1, closings: 2, unprovable: 1, heartbeats: 1, losses: 1 },
+    { attempts: 3, farewells: 1 },
   ),
-  safety(
-    "lease/writes",
-    { ...nothing, instances: 2, epochs: 2, renewals: 1, pauses: 1, writes: 1 },
-    { ...nothing, instances: 2, epochs: 3, renewals: 1, pauses: 1, writes: 2 },
+  registration.safe(
+    "registration/threads",
+    { attempts: 3, impatience: 2, troubles: 2, waits: 1, losses: 1 },
+    { troubles: 3, losses: 2 },
   ),
-  checked({
-    short: leaseWorld({ ...nothing, instances: 2, epochs: 2, renewals: 1, crashes: 1 }, undefined, "lease/liveness"),
-    long: leaseWorld(
-      { ...nothing, instances: 2, epochs: 3, renewals: 1, crashes: 1, pauses: 1 },
-      undefined,
-      "lease/liveness",
-    ),
-    liveness: true,
-  }),
+  registration.safe(
+    "registration/leaders",
+    { attempts: 3, leaders: 2, impatience: 1, closings: 1, crashes: 1, farewells: 1 },
+    { losses: 1 },
+  ),
 ];

@@ -193,8 +193,7 @@ function actionsOf(env: PollingEnv, bounds: PollingBounds): Action<PollingEnv>[]
         name: `the poller of epoch ${leader} dies, and begins anew while its lease is good`,
         kind: "fault",
         env: spend(env, "crashes"),
-        orders:
-          leader === env.epoch ? [startOf(leader)].flatMap((each) => [removal(leader), each]) : [removal(leader)],
+        orders: leader === env.epoch ? [startOf(leader)].flatMap((each) => [removal(leader), each]) : [removal(leader)],
       });
   return actions;
 }

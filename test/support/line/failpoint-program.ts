@@ -19,7 +19,7 @@ import { createUnixTransport } from "../../../adapters/transport/unix/transport.
 import { sameSecret } from "../../../adapters/transport/wire/secret.ts";
 import { stateFolder, version } from "../../../index.ts";
 import { chatId } from "../../../machines/ids.ts";
-import { roleOf } from "../../../machines/instance.machine.ts";
+import { roleOf } from "../../../machines/role.rules.ts";
 import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
 import { defaultMembershipTimings } from "../../../machines/membership.machine.ts";
 import { defaultSeatTimings } from "../../../machines/registration.machine.ts";

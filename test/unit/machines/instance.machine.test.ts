@@ -1,7 +1,8 @@
 /** The instance chart: its seat and its roles. Stopping and leaving are in `instance-stopping.ts`. */
 import { describe, expect, it } from "vitest";
 import { epoch, instanceId, seatKey } from "../../../machines/ids.ts";
-import { instanceMachine, roleOf } from "../../../machines/instance.machine.ts";
+import { instanceMachine } from "../../../machines/instance.machine.ts";
+import { roleOf } from "../../../machines/role.rules.ts";
 import type { InstanceEvent } from "../../../machines/instance.machine.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";

@@ -1,0 +1,182 @@
+/**
+ * Faults planted under world 2: what whole instances do wrong is seen, and by the right name.
+ */
+import { describe, expect, test, vi } from "vitest";
+import { MemoryDatabase, openMemoryStore } from "../../../adapters/store/memory/index.ts";
+import {
+  acquisitionId,
+  epoch,
+  generation,
+  instanceId,
+  journalSeq,
+  seatKey,
+  updateId,
+  type Epoch,
+} from "../../../machines/ids.ts";
+import { brokenIn, type LeaderWriteView, type WorldView } from "../../../machines/invariants.ts";
+import type { Ack, RequestEnvelope } from "../../../machines/wire/envelopes.ts";
+import type { Store } from "../../../services/ports.ts";
+import { createCallLedger } from "../../../testing/simulator/bus-calls.ts";
+import type { BusPlant } from "../../../testing/simulator/bus-line.ts";
+import { simulateBus } from "../../../testing/simulator/bus-world.ts";
+import { calm, type Swarm } from "../../../testing/simulator/faults.ts";
+import { watchLeaderWrites } from "../../../testing/simulator/leader-writes.ts";
+import { createRegistrationGhost } from "../../../testing/simulator/registration-ghost.ts";
+
+// Simulated minutes cost real seconds where the machine is busy.
+vi.setConfig({ testTimeout: 60_000 });
+
+const seat = seatKey("manual:simulated:a");
+const me = instanceId("1:1");
+
+function viewWith(change: Partial<WorldView["ghost"]>, seats: WorldView["seats"] = []): WorldView {
+  const ghost = { grants: [], writes: [], ownConflicts: 0, ...change };
+  return { lease: { epoch: epoch(0), holder: null }, instances: [], seats, updates: [], ghost };
+}
+
+describe("a leader's writes", () => {
+  const common = { seq: journalSeq(1), reason: "", nowMs: 0, seat, atMs: 0 };
+  // What else a request holds does not matter to who watches.
+  const requestOf = (old: Epoch) => ({ ...common, epoch: old }) as never;
+  const writes: Readonly<Record<string, (store: Store, old: Epoch) => Promise<unknown>>> = {
+    "journal.admit": (store, old) => store.journal.admit(requestOf(old)),
+    "journal.drop": (store, old) => store.journal.drop(requestOf(old)),
+    "journal.deadLetter": (store, old) => store.journal.deadLetter(requestOf(old)),
+    "registrations.commit": (store, old) => store.registrations.commit(requestOf(old)),
+    "registrations.end": (store, old) => store.registrations.end(requestOf(old)),
+    "threads.intend": (store, old) => store.threads.intend(requestOf(old)),
+    "threads.bind": (store, old) => store.threads.bind(requestOf(old)),
+    "threads.giveUp": (store, old) => store.threads.giveUp(requestOf(old)),
+    "threads.intendCleanup": (store, old) => store.threads.intendCleanup(requestOf(old)),
+    "threads.confirmCleanup": (store, old) => store.threads.confirmCleanup(requestOf(old)),
+  };
+  /** A store of which every leader's write says `kind`. */
+  const saying = (kind: string): Store => {
+    const table = new Proxy({}, { get: () => () => Promise.resolve({ kind }) });
+    // Only the tables that the watch touches are used.
+    return { journal: table, registrations: table, threads: table } as never;
+  };
+
+  test.each(Object.keys(writes))("%s under an old epoch is caught when it is taken, and not when it is fenced", async (name) => {
+    const database = new MemoryDatabase("simulated");
+    database.lease = { ...database.lease, epoch: epoch(7) };
+    const brokenBy = async (kind: string) => {
+      const seen: LeaderWriteView[] = [];
+      const note = (presented: Epoch, current: Epoch, accepted: boolean) =>
+        void seen.push({ by: me, presented, current, accepted });
+      await writes[name]?.(watchLeaderWrites(saying(kind), { database, note }), epoch(6));
+      expect(seen).toHaveLength(1);
+      return brokenIn(viewWith({ writes: seen }));
+    };
+    expect(await brokenBy("taken")).toEqual(["lease/noWriteUnderOldEpoch"]);
+    expect(await brokenBy("fenced")).toEqual([]);
+  });
+});
+
+describe("effects of an old generation", () => {
+  const [old, current] = [generation("old"), generation("current")];
+  const brokenWith = (staleEffects: number) =>
+    brokenIn(viewWith({}, [{ seat, instanceId: me, generation: current, staleEffects }]));
+
+  test("a claim that is taken under it is caught", async () => {
+    const database = new MemoryDatabase("simulated");
+    const registration = { seat, instanceId: me, generation: current, incarnation: null, thread: null, atMs: 0 };
+    database.registrations.set(seat, { ...registration, ended: null });
+    const ghost = createRegistrationGhost(database);
+    const claimUnder = async (given: typeof old) => {
+      const work = { claim: () => Promise.resolve({ kind: "claimed" }) };
+      // Only the tables that the watch touches are used.
+      const store = ghost.watch({ work, registrations: {} } as never);
+      const claimant = { seat, instanceId: me, generation: given, acquisition: acquisitionId("a") };
+      await store.work.claim({ updateId: updateId(1), claimant });
+      return brokenWith(ghost.staleEffects(seat));
+    };
+    expect(await claimUnder(current)).toEqual([]);
+    expect(await claimUnder(old)).toEqual(["registration/staleGenerationNeverActs"]);
+  });
+
+  test.each(["follower.heartbeat", "follower.callApi", "follower.disconnect"])(
+    "a %s that a leader grants under it is caught",
+    async (kind) => {
+      const ghost = createRegistrationGhost(new MemoryDatabase("simulated"));
+      const handle = ghost.serve(({ requestId }): Promise<Ack> => Promise.resolve({ kind: "bus.ack", requestId, ok: true }));
+      // Only what the watch reads.
+      const send = (request: object) => handle(request as RequestEnvelope, { closed: new Promise(() => undefined) });
+      const register = (given: typeof old) =>
+        send({ kind: "follower.register", registration: { instanceId: me, profileKey: seat, registrationGeneration: given } });
+      await register(old);
+      await send({ kind, instanceId: me, registrationGeneration: old });
+      expect(brokenWith(ghost.staleEffects(seat))).toEqual([]);
+      await register(current);
+      await send({ kind, instanceId: me, registrationGeneration: old });
+      expect(brokenWith(ghost.staleEffects(seat))).toEqual(["registration/staleGenerationNeverActs"]);
+    },
+  );
+});
+
+describe("answers", () => {
+  const begin = () => {
+    const ledger = createCallLedger({ nowMs: () => 0, isAlive: () => true });
+    return { ledger, ...ledger.begin({ to: updateId(1), by: me, threadId: 5 }) };
+  };
+  test("one that is visible twice, although its call said nothing, is caught", () => {
+    const { ledger, text, ended } = begin();
+    ledger.seen(5, text);
+    ended({ kind: "ambiguous", reason: "" });
+    expect(ledger.takeFaults()).toEqual([]);
+    ledger.seen(5, text);
+    expect(ledger.takeFaults()).toHaveLength(1);
+  });
+  test("one that is promised and not there, or refused and there, is caught", () => {
+    const promised = begin();
+    promised.ended({ kind: "ok", result: null });
+    expect(promised.ledger.takeFaults()).toHaveLength(1);
+    const refused = begin();
+    refused.ended({ kind: "notSent", reason: "" });
+    refused.ledger.seen(5, refused.text);
+    expect(refused.ledger.takeFaults()).toHaveLength(1);
+  });
+});
+
+describe("planted into the whole world", () => {
+  /** The names of what broke, up to the first seed that shows anything. */
+  const brokenBy = async (plant: BusPlant, force: Partial<Swarm>) => {
+    for (const seed of [1, 2, 3, 4]) {
+      const { violations } = await simulateBus({ seed, hours: 0.03, instances: 3, plant, force: { ...calm, ...force } });
+      if (violations.length > 0) return violations.map((violation) => violation.name);
+    }
+    return [];
+  };
+
+  test("a store that lets every leader write is caught", async () => {
+    const plant: BusPlant = {
+      store: (real, database) => ({
+        ...real,
+        journal: { ...real.journal, admit: (r) => real.journal.admit({ ...r, epoch: database.lease.epoch }) },
+        registrations: {
+          ...real.registrations,
+          commit: (r) => real.registrations.commit({ ...r, epoch: database.lease.epoch }),
+        },
+      }),
+    };
+    const force = { pauseEveryMs: 3_000, pauseMaxMs: 15_000, storeDetached: 0, storeLatencyMaxMs: 1_500 };
+    expect(await brokenBy(plant, force)).toContain("lease/noWriteUnderOldEpoch");
+  });
+
+  test("a store that asks nobody for the generation is caught", async () => {
+    const plant: BusPlant = {
+      store: (real, database) => ({
+        ...real,
+        work: {
+          ...real.work,
+          claim({ updateId: update, claimant }) {
+            const now = database.registrations.get(claimant.seat)?.generation ?? claimant.generation;
+            return real.work.claim({ updateId: update, claimant: { ...claimant, generation: now } });
+          },
+        },
+      }),
+    };
+    const force = { partitionEveryMs: 2_000, partitionMaxMs: 3_000, storeBusy: 0.5, storeLatencyMaxMs: 600 };
+    expect(await brokenBy(plant, force)).toContain("registration/staleGenerationNeverActs");
+  });
+});
