@@ -7,9 +7,7 @@
  * Owns: the public API and the composition of the real ports. Does not own: anything that decides (`machines/`).
  */
 import { homedir } from "node:os";
-import { EventEmitter } from "node:events";
 import { existsSync } from "node:fs";
-import { setTimeout as wait } from "node:timers/promises";
 import type { ApiMethods, Update } from "@grammyjs/types";
 import { toPromise } from "xstate";
 import type { Actor, InspectionEvent } from "xstate";
@@ -19,8 +17,10 @@ import type { Checked } from "./adapters/host/home.ts";
 import { systemIds } from "./adapters/host/ids.ts";
 import { systemProcesses } from "./adapters/host/processes.ts";
 import { redactor } from "./adapters/host/redact.ts";
+import type { Redactor } from "./adapters/host/redact.ts";
 import { openSqliteStore } from "./adapters/store/sqlite/index.ts";
 import { createTelegramClient } from "./adapters/telegram/client/index.ts";
+import type { TelegramClient } from "./adapters/telegram/client/index.ts";
 import { createUnixTransport } from "./adapters/transport/unix/transport.ts";
 import { sameSecret } from "./adapters/transport/wire/secret.ts";
 import { asBody } from "./machines/calls.rules.ts";
@@ -35,16 +35,18 @@ import { roleOf } from "./machines/role.rules.ts";
 import type { Role } from "./machines/role.rules.ts";
 import { faultOfName } from "./machines/seat.rules.ts";
 import { capability, protocolVersion } from "./machines/wire/constants.ts";
-import type { HandedUpdate } from "./services/inbox.ts";
+import { Handlers } from "./services/handlers.ts";
+import type { GivenUpdate, Trouble } from "./services/handlers.ts";
+import { Counts } from "./services/counts.ts";
 import { composeInstance } from "./services/instance.ts";
 import type { ComposedInstance } from "./services/instance.ts";
-import type { CallOutcome, Log, Store, TelegramError } from "./services/ports.ts";
+import type { CallOutcome, Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
 import type { Settings } from "./services/runtime.ts";
 import { describeLine } from "./services/status.ts";
 import type { LineStatus } from "./services/status.ts";
 import { version } from "./version.ts";
 
-export type { BoundThread, Epoch, LineStatus, Log, Role, TelegramError };
+export type { BoundThread, Epoch, LineStatus, Log, Role, TelegramError, Trouble };
 export { version };
 
 export interface InstanceOptions {
@@ -87,14 +89,11 @@ export interface InstanceUpdate {
   readonly update: Update;
   /** Another process of this seat took it and died before it was done with it. Only with `ack: "explicit"`. */
   readonly redelivered: boolean;
-  /** Settles it; resolves when that is on disk. Does nothing with `ack: "auto"`. Repeating is harmless. */
-  ack(): Promise<void>;
-}
-
-export interface Trouble {
-  /** What kind of thing went wrong: `store`, `thread`, `unauthorized`, `unavailable`, `endpoint`, `handler`, … */
-  readonly kind: string;
-  readonly message: string;
+  /**
+   * Settles it; resolves when that is on disk. `false` = it was not this instance's to settle any more: another process of
+   * the seat has it. Always `true` with `ack: "auto"`. Repeating is harmless. Rejects when the store did not answer.
+   */
+  ack(): Promise<boolean>;
 }
 
 export interface InstanceEvents {
@@ -221,6 +220,27 @@ export async function readStatus(options: Pick<InstanceOptions, "token" | "home"
   }
 }
 
+/** The host's log, free of secrets and unable to disturb anybody. */
+function isolated(log: Log, redact: Redactor): Log {
+  return {
+    event: (level, phase, fields) => {
+      try {
+        log.event(level, phase, asBody(redact.value(fields)) ?? {});
+      } catch {
+        // A log that cannot be written is lost; the work goes on.
+      }
+    },
+  };
+}
+
+function openTelegram({ token, apiRoot }: InstanceOptions): TelegramClient {
+  try {
+    return createTelegramClient({ token, ...(apiRoot === undefined ? {} : { apiRoot }) });
+  } catch (error) {
+    throw new StartError(error instanceof Error ? error.message : String(error));
+  }
+}
+
 function checkOptions(options: InstanceOptions): void {
   if (!Number.isSafeInteger(options.user) || options.user <= 0)
     throw new StartError(
@@ -238,43 +258,11 @@ function checkOptions(options: InstanceOptions): void {
   for (const fault of faults) if (fault !== null) throw new StartError(`${fault}.`);
 }
 
-/**
- * Puts this process on the line and resolves as soon as its store is open; `ready` tells when it can be written to.
- *
- * Rejects with a `StartError` for options that cannot work: a token without the shape of one, a state folder that
- * cannot be written or used, a bad name. What can heal (no network, a rejected token, a busy store) does not reject;
- * it is told through `error` and tried again.
- */
-export async function createInstance(options: InstanceOptions): Promise<Instance> {
-  checkOptions(options);
-  const folder = stateFolder(options);
-  const log = options.log ?? silentLog;
-  const clock = systemClock();
-  const ids = systemIds();
-  const processes = systemProcesses();
-  const incarnation = processes.own();
-  const store = await openStore(folder);
-  const telegram = createTelegramClient({
-    token: options.token,
-    ...(options.apiRoot === undefined ? {} : { apiRoot: options.apiRoot }),
-  });
-  const secret = ids.secret();
-  const redact = redactor(() => [options.token, secret]);
-  const transport = createUnixTransport({
-    folder,
-    clock,
-    counters: {
-      count: (reason, cause) => {
-        log.event("debug", reason, cause === undefined ? {} : { cause: redact.value(cause) });
-        void store.status.count(reason, 1, clock.nowMs()).catch(() => {
-          // The count is lost; the log has the event.
-        });
-      },
-    },
-  });
-  const settings: Settings = {
+/** The settings of an instance, from its options and this process. */
+function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret }: Self): Settings {
+  return {
     me: ids.instanceId(process.pid, clock.nowMs()),
-    incarnation,
+    incarnation: processes.own(),
     secret,
     name: options.name ?? null,
     audience: { user: options.user, chat: chatId(options.chat ?? options.user) },
@@ -290,6 +278,46 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     pollSeconds: options.pollSeconds ?? 30,
     capabilityMs: 2_500,
   };
+}
+
+interface Self {
+  readonly ids: Ids;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly secret: string;
+}
+
+/**
+ * Puts this process on the line and resolves as soon as its store is open; `ready` tells when it can be written to.
+ *
+ * Rejects with a `StartError` for options that cannot work: a token without the shape of one, a state folder that
+ * cannot be written or used, a bad name. What can heal (no network, a rejected token, a busy store) does not reject;
+ * it is told through `error` and tried again.
+ */
+export async function createInstance(options: InstanceOptions): Promise<Instance> {
+  checkOptions(options);
+  const folder = stateFolder(options);
+  const clock = systemClock();
+  const ids = systemIds();
+  const processes = systemProcesses();
+  const secret = ids.secret();
+  const log = isolated(
+    options.log ?? silentLog,
+    redactor(() => [options.token, secret]),
+  );
+  const telegram = openTelegram(options);
+  const store = await openStore(folder);
+  const counts = new Counts(store.status, clock, log);
+  const transport = createUnixTransport({
+    folder,
+    clock,
+    counters: {
+      count: (reason, cause) => {
+        log.event("debug", reason, cause === undefined ? {} : { cause });
+        counts.add(reason);
+      },
+    },
+  });
   const handlers = new Handlers(log);
   const composed = composeInstance(
     {
@@ -300,88 +328,25 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
       transport,
       telegram,
     },
-    settings,
+    settingsFrom(options, { ids, processes, clock, secret }),
     {
       handOut: (update) => {
         handlers.handOut(update);
       },
+      drained: () => handlers.ended(),
       isSecret: sameSecret,
     },
   );
   return new LineInstance(composed, handlers, async () => {
-    await composed.dispose();
-    telegram.close();
-    await store.close();
+    try {
+      await composed.dispose();
+      await counts.flush();
+    } finally {
+      telegram.close();
+      await store.close();
+    }
   });
 }
-
-/** Hands updates to the handlers, and keeps those that come before the first handler. */
-class Handlers {
-  readonly emitter = new EventEmitter();
-  private readonly early: HandedUpdate[] = [];
-  /** Handlers that have not ended yet. */
-  private readonly running = new Set<Promise<void>>();
-  private readonly log: Log;
-
-  constructor(log: Log) {
-    this.log = log;
-  }
-
-  trouble(what: Trouble): void {
-    this.log.event("warn", "trouble", { ...what });
-    if (this.emitter.listenerCount("error") > 0) this.emitter.emit("error", what);
-  }
-
-  handOut(handed: HandedUpdate): void {
-    // Attached through `on`, which takes handlers of exactly this type.
-    const handlers = this.emitter.listeners("update") as InstanceEvents["update"][];
-    if (handlers.length === 0) this.early.push(handed);
-    for (const handler of handlers) {
-      const run = this.run(handler, handed);
-      this.running.add(run);
-      void run.finally(() => this.running.delete(run));
-    }
-  }
-
-  /** A handler was attached: whatever waited for one goes to it. */
-  release(): void {
-    for (const handed of this.early.splice(0)) this.handOut(handed);
-  }
-
-  /** Resolves when every handler that runs has ended. */
-  async ended(): Promise<void> {
-    await Promise.all(this.running);
-  }
-
-  private async run(handler: InstanceEvents["update"], handed: HandedUpdate): Promise<void> {
-    try {
-      await handler({
-        id: handed.id,
-        // Telegram's word for it: the update passed our checks of what it is about, its shape is Telegram's promise.
-        update: handed.update as Update,
-        redelivered: handed.redelivered,
-        ack: async () => {
-          await handed.ack();
-        },
-      });
-    } catch (error) {
-      this.trouble({ kind: "handler", message: `a handler of update ${handed.id} failed: ${String(error)}` });
-      await this.recordFailure(handed, String(error));
-    }
-  }
-
-  private async recordFailure(handed: HandedUpdate, reason: string): Promise<void> {
-    try {
-      await handed.fail(reason);
-    } catch (error) {
-      const message = `the failure of update ${handed.id} was not recorded: ${String(error)}`;
-      this.trouble({ kind: "store", message });
-    }
-  }
-}
-
-/** For handlers that still run when the instance has stopped, in milliseconds: their acks would be lost otherwise. */
-const handlersEndMs = 500;
 
 class LineInstance implements Instance {
   readonly id: string;
@@ -429,14 +394,10 @@ class LineInstance implements Instance {
   }
 
   on<Name extends keyof InstanceEvents>(event: Name, handler: InstanceEvents[Name]): () => void {
-    const { emitter } = this.handlers;
-    // Emitted with exactly the arguments that this event's handlers take.
-    const listener = handler as (...args: unknown[]) => void;
-    emitter.on(event, listener);
-    if (event === "update") this.handlers.release();
-    return () => {
-      emitter.off(event, listener);
-    };
+    // What is told is exactly what this event's handlers take; an update's shape is Telegram's promise.
+    return event === "update"
+      ? this.handlers.onUpdate(handler as (update: GivenUpdate) => unknown)
+      : this.handlers.on(event, handler as (...values: readonly unknown[]) => unknown);
   }
 
   async call<Method extends keyof Methods>(method: Method, payload: PayloadOf<Method>): Promise<ResultOf<Method>> {
@@ -457,7 +418,7 @@ class LineInstance implements Instance {
   private tellRole(role: Role, epoch: Epoch): void {
     if (role === this.lastRole) return;
     this.lastRole = role;
-    this.handlers.emitter.emit("role", role, epoch);
+    this.handlers.tell("role", role, epoch);
   }
 
   private whenReady(): Instance["ready"] {
@@ -490,7 +451,6 @@ class LineInstance implements Instance {
     } catch (error) {
       this.handlers.trouble({ kind: "defect", message: String(error) });
     }
-    await Promise.race([this.handlers.ended(), wait(handlersEndMs, undefined, { ref: false })]);
     await this.close();
   }
 }

@@ -26,6 +26,8 @@ export interface ActivationInput {
   readonly threadName: string | null;
   /** Between looks at whether a bot without topics has got them. Default 2500. */
   readonly capabilityMs: number;
+  /** We had a thread as a follower a moment ago: the bot has topics, nobody need ask. */
+  readonly hadThread: boolean;
 }
 
 /** What Telegram says of the bot. */
@@ -40,12 +42,18 @@ export type ActivationCommand = { readonly type: "activation.stop" };
 export type EndpointFact =
   { readonly type: "endpoint.open" } | { readonly type: "endpoint.failed"; readonly reason: string };
 
+/** The dispatcher met a newer epoch. */
+export interface DispatcherFact {
+  readonly type: "dispatcher.fenced";
+}
+
 export type DispatcherCommand = { readonly type: "journal.changed" };
 
-export type ActivationEvent = ActivationCommand | EndpointFact | PollingFact | CompanionFailed;
+export type ActivationEvent = ActivationCommand | EndpointFact | DispatcherFact | PollingFact | CompanionFailed;
 
 export type ActivationFact =
-  | { readonly type: "activation.active"; readonly thread: BoundThread }
+  /** `thread` is null while ours could not be had: the others are served all the same. */
+  | { readonly type: "activation.active"; readonly thread: BoundThread | null }
   /** Leading without threads: the bot has none. */
   | { readonly type: "activation.classic" }
   | {
@@ -70,12 +78,9 @@ export interface SeatOwnInput {
   readonly epoch: Epoch;
   readonly seat: SeatKey;
   readonly thread: BoundThread | null;
+  /** The bot has no topics: the whole chat is ours. */
+  readonly isClassic: boolean;
 }
-
-const threadOf = (context: ActivationContext): BoundThread => {
-  if (context.thread === null) throw new Error("the activation chart serves without a thread of its own");
-  return context.thread;
-};
 
 const troubled = (
   trouble: Extract<ActivationFact, { type: "activation.troubled" }>["trouble"],
@@ -102,6 +107,8 @@ const base = setup({
   delays: {
     retryPause: ({ context }) =>
       Math.max(context.askedDelayMs, Math.min(30_000, 250 * 2 ** Math.min(7, Math.max(0, context.failures - 1)))),
+    /** Until a thread that could not be had is asked for again; meanwhile the endpoint closes for a moment. */
+    threadRetry: 5 * 60_000,
     capabilityInterval: ({ context }) => context.capabilityMs,
     /** For the poller to say that it has stopped; then it is cut off. */
     quiesceLimit: 1_000,
@@ -123,12 +130,13 @@ const epochOnly = ({ context }: { readonly context: ActivationContext }) => ({ e
 export const activationMachine = createMachine({
   id: "activation",
   context: ({ input }) => ({ ...input, thread: null, failures: 0, askedDelayMs: 0 }),
-  initial: "identifying",
+  initial: "beginning",
   on: {
     "activation.stop": ".stopped",
     // Late words of companions that have been let go.
     "endpoint.open": {},
     "endpoint.failed": {},
+    "dispatcher.fenced": {},
     "polling.started": {},
     "polling.answered": {},
     "polling.troubled": {},
@@ -140,6 +148,11 @@ export const activationMachine = createMachine({
     },
   },
   states: {
+    /** Passed through at once. */
+    beginning: {
+      always: [{ guard: ({ context }) => context.hadThread, target: "provisioning" }, { target: "identifying" }],
+    },
+
     identifying: {
       invoke: {
         src: "identify",
@@ -181,7 +194,7 @@ export const activationMachine = createMachine({
         seating: {
           invoke: {
             src: "seatOwn",
-            input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, thread: null }),
+            input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, thread: null, isClassic: true }),
             onDone: [
               {
                 guard: ({ event }) => event.output.kind === "committed",
@@ -206,6 +219,7 @@ export const activationMachine = createMachine({
             "polling.answered": { actions: "nudgeDispatcher" },
             "polling.troubled": doubtOnConflict,
             "polling.fenced": "#activation.fencedOff",
+            "dispatcher.fenced": "#activation.fencedOff",
           },
           initial: "resting",
           states: {
@@ -254,9 +268,13 @@ export const activationMachine = createMachine({
             }),
           },
           { guard: ({ event }) => event.output.kind === "fenced", target: "fencedOff" },
+          // Our own thread must not keep the others from being served; we ask for it again later.
           {
-            target: "rollingBack",
-            actions: emit(({ event: { output } }) => troubled("thread", "reason" in output ? output.reason : "")),
+            target: "seating",
+            actions: [
+              assign({ thread: null }),
+              emit(({ event: { output } }) => troubled("thread", "reason" in output ? output.reason : "")),
+            ],
           },
         ],
         onError: { target: "rollingBack", actions: emit(({ event }) => troubled("thread", String(event.error))) },
@@ -266,7 +284,12 @@ export const activationMachine = createMachine({
     seating: {
       invoke: {
         src: "seatOwn",
-        input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, thread: context.thread }),
+        input: ({ context }) => ({
+          epoch: context.epoch,
+          seat: context.seat,
+          thread: context.thread,
+          isClassic: false,
+        }),
         onDone: [
           { guard: ({ event }) => event.output.kind === "committed", target: "serving" },
           { target: "fencedOff" },
@@ -295,6 +318,7 @@ export const activationMachine = createMachine({
           ],
           on: {
             "polling.fenced": "#activation.fencedOff",
+            "dispatcher.fenced": "#activation.fencedOff",
           },
           initial: "polling",
           states: {
@@ -304,12 +328,15 @@ export const activationMachine = createMachine({
                   target: "active",
                   actions: [
                     assign({ failures: 0, askedDelayMs: 0 }),
-                    emit(({ context }) => ({ type: "activation.active", thread: threadOf(context) })),
+                    emit(({ context }) => ({ type: "activation.active", thread: context.thread })),
                   ],
                 },
               },
             },
             active: {
+              after: {
+                threadRetry: { guard: ({ context }) => context.thread === null, target: "#activation.provisioning" },
+              },
               on: {
                 "polling.answered": { actions: "nudgeDispatcher" },
                 "polling.troubled": doubtOnConflict,

@@ -143,7 +143,7 @@ function reachesBeyond({ method, body }: ApiCall, own: OwnThread, ownsMessages: 
   if (thread !== undefined && own.threadId !== null && !isId(thread, own.threadId))
     return `thread ${shown(thread)} is not this instance's thread`;
   const namesMessages = body["message_id"] !== undefined || body["message_ids"] !== undefined;
-  if (namesMessages && body["inline_message_id"] === undefined && !ownsMessages)
+  if (namesMessages && !ownsMessages)
     return `message ${shown(body["message_id"] ?? body["message_ids"])} is not this instance's message`;
   if (method.toLowerCase() === "unpinchatmessage" && !namesMessages)
     return "unpinning without a message may unpin another instance's";
@@ -163,7 +163,7 @@ export function confineOwnCall(call: ApiCall, own: OwnThread, ownsMessages: bool
 
   const takesThread = isThreadScoped(method) || isTopicMethod(method);
   const takesChat = takesThread || body["message_id"] !== undefined || body["message_ids"] !== undefined;
-  if (!takesChat || body["inline_message_id"] !== undefined) return { kind: "allowed", call };
+  if (!takesChat) return { kind: "allowed", call };
   const thread = takesThread && own.threadId !== null ? { message_thread_id: own.threadId } : {};
   return { kind: "allowed", call: { method, body: { ...body, chat_id: own.chatId, ...thread } } };
 }

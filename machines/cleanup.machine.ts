@@ -5,8 +5,6 @@
  *
  * Runs for a follower that leaves and for the leader's own thread; the same chart for both. Whatever fails after the
  * instruction leaves it on disk: it is carried out later, or cancelled by a newer registration of the seat.
- *
- * Invariants: cleanup/instructionBeforeDeletion, cleanup/removedOnlyWhenConfirmed.
  */
 import { assign, setup } from "xstate";
 import type { Epoch, SeatKey, ThreadTarget } from "./ids.ts";

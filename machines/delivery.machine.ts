@@ -10,7 +10,7 @@
  *
  * Invariants: delivery/handedOutOnce, delivery/settledOnce, delivery/threadOrder.
  */
-import { assign, emit, setup } from "xstate";
+import { and, assign, emit, setup, stateIn } from "xstate";
 import type { Epoch, Generation, InstanceId, SeatKey } from "./ids.ts";
 import { slot } from "./slots.ts";
 import { dropReason } from "./updates.rules.ts";
@@ -83,6 +83,7 @@ const seatRoute = (context: DeliveryContext): Extract<Route, { kind: "seat" }> =
   if (context.route.kind !== "seat") throw new Error("the delivery chart forwards without a seat");
   return context.route;
 };
+const isAbsent = (route: Route): boolean => route.kind === "seat" && route.recipient.kind === "absent";
 const causeOf = (context: DeliveryContext): string | null => dropReason(context.facts, context.audience);
 
 const base = setup({
@@ -99,6 +100,7 @@ const base = setup({
     dropUpdate: slot<EndAnswer, { readonly epoch: Epoch; readonly reason: string }>("dropUpdate"),
     deadLetterUpdate: slot<EndAnswer, { readonly epoch: Epoch; readonly reason: string }>("deadLetterUpdate"),
   },
+  guards: { isOutdated: stateIn("#delivery.routing.outdated") },
   delays: {
     untilNextAttempt: ({ context }) => context.notBeforeMs,
     patience: ({ context }) => context.patienceMs,
@@ -144,6 +146,12 @@ export const deliveryMachine = createMachine({
     retryWait: { after: { untilNextAttempt: "routing" } },
 
     routing: {
+      initial: "current",
+      states: {
+        current: { on: { "seats.changed": "outdated" } },
+        /** A seat changed hands while we looked: an answer that finds nobody may be older than that. */
+        outdated: {},
+      },
       invoke: {
         src: "findOwner",
         input: ({ context }) => ({ facts: context.facts }),
@@ -159,7 +167,12 @@ export const deliveryMachine = createMachine({
             actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
           },
           {
-            guard: ({ event: { output } }) => output.kind === "seat" && output.recipient.kind === "absent",
+            guard: and([({ event }) => isAbsent(event.output), "isOutdated"]),
+            target: "routing",
+            reenter: true,
+          },
+          {
+            guard: ({ event }) => isAbsent(event.output),
             target: "awaitingSeat",
             actions: assign({ route: ({ event }) => event.output }),
           },

@@ -63,7 +63,11 @@ export interface ClaimAnswer {
   readonly kind: "claimed" | "taken";
 }
 
-export type ActivationStart = { readonly epoch: Epoch; readonly seat: SeatKey };
+export interface ActivationStart {
+  readonly epoch: Epoch;
+  readonly seat: SeatKey;
+  readonly hadThread: boolean;
+}
 export type MembershipStart = { readonly leader: LeaseHolder; readonly seat: SeatKey };
 
 export interface InstanceContext extends InstanceInput {
@@ -72,7 +76,7 @@ export interface InstanceContext extends InstanceInput {
   /** Epoch of the leader followed, or of our own grant; 0 before any. */
   readonly epoch: Epoch;
   readonly leader: LeaseHolder | null;
-  /** Our thread while we lead with one. */
+  /** Our thread as last told: by our leader, or by our own activation. */
   readonly thread: BoundThread | null;
   /** Looks at the seats that ended in a refusal. */
   readonly refusals: number;
@@ -104,6 +108,8 @@ const base = setup({
     /** All claims under the owner of the wished seat, each with a look at its process. */
     readSeatClaims: slot<SeatClaims, { readonly name: string | null }>("readSeatClaims"),
     claimSeat: slot<ClaimAnswer, ClaimInput>("claimSeat"),
+    /** Resolves when no handler of the host runs any more. */
+    drainHost: slot<undefined>("drainHost"),
     releaseSeat: slot<undefined, { readonly seat: SeatKey }>("releaseSeat"),
     /** Deletes our own thread while we lead. */
     cleanup: cleanupMachine,
@@ -112,6 +118,8 @@ const base = setup({
     activation: companion<ActivationCommand, ActivationStart>("activation"),
   },
   guards: {
+    isLeavingThread: ({ context, event }) => event.type === "instance.stop" && event.leave && context.thread !== null,
+    hasThread: ({ event }) => event.type === "activation.active" && event.thread !== null,
     isLeaving: ({ event }) => event.type === "instance.stop" && event.leave,
     isNewLeader: ({ context, event }) => event.type === "lease.observed" && event.epoch !== context.epoch,
     isReplacedLeader: ({ context, event }) => event.type === "lease.observed" && event.epoch > context.epoch,
@@ -120,7 +128,9 @@ const base = setup({
     retryInterval: 250,
     doubtInterval: 100,
     /** For a companion to finish on request; then we go without. */
-    farewellLimit: 1_200,
+    farewellLimit: 1_000,
+    /** For handlers that still run. */
+    drainLimit: 500,
   },
 });
 
@@ -135,8 +145,10 @@ const chart = base.extend({
       leader: null,
     }),
     rememberThread: base.assign({
-      thread: ({ context, event }) => (event.type === "activation.active" ? event.thread : context.thread),
+      thread: ({ context, event }) =>
+        event.type === "activation.active" || event.type === "membership.registered" ? event.thread : context.thread,
     }),
+    reportReady: base.emit(({ context }) => ({ type: "instance.ready", thread: context.thread })),
     rememberDefect: base.assign({
       output: ({ context, event }) =>
         event.type === "companion.failed"
@@ -295,7 +307,7 @@ export const instanceMachine = chart.createMachine({
               on: {
                 "membership.registered": {
                   target: "joined",
-                  actions: emit(({ event }) => ({ type: "instance.ready", thread: event.thread })),
+                  actions: ["rememberThread", "reportReady"],
                 },
                 "membership.lost": { actions: "checkLease" },
                 "membership.refused": { actions: "reportTrouble" },
@@ -331,7 +343,11 @@ export const instanceMachine = chart.createMachine({
           invoke: {
             src: "activation",
             id: "activation",
-            input: ({ context }) => ({ epoch: context.epoch, seat: context.seat }),
+            input: ({ context }) => ({
+              epoch: context.epoch,
+              seat: context.seat,
+              hadThread: context.thread !== null,
+            }),
           },
           on: {
             "lease.lost": "seeking",
@@ -343,18 +359,21 @@ export const instanceMachine = chart.createMachine({
           states: {
             activating: {
               on: {
-                "activation.active": {
-                  target: "bus",
-                  actions: ["rememberThread", emit(({ event }) => ({ type: "instance.ready", thread: event.thread }))],
-                },
+                "activation.active": [
+                  { guard: "hasThread", target: "bus", actions: ["rememberThread", "reportReady"] },
+                  { target: "bus" },
+                ],
                 "activation.classic": "classic",
                 "instance.stop": "#instance.online.leading.stopping",
               },
             },
+            /** Followers are served. Our own thread may still be missing; it is told when it is there. */
             bus: {
               on: {
+                "activation.active": { guard: "hasThread", actions: ["rememberThread", "reportReady"] },
+                "activation.classic": "classic",
                 "instance.stop": [
-                  { guard: "isLeaving", target: "givingUp" },
+                  { guard: "isLeavingThread", target: "givingUp" },
                   { target: "#instance.online.leading.stopping" },
                 ],
               },
@@ -364,7 +383,7 @@ export const instanceMachine = chart.createMachine({
               on: {
                 "activation.active": {
                   target: "bus",
-                  actions: ["rememberThread", emit(({ event }) => ({ type: "instance.ready", thread: event.thread }))],
+                  actions: ["rememberThread", "reportReady"],
                 },
                 "instance.stop": "#instance.online.leading.stopping",
               },
@@ -400,16 +419,22 @@ export const instanceMachine = chart.createMachine({
         releasing: {
           entry: sendTo("lease", { type: "lease.release" }),
           on: {
-            "lease.released": "#instance.closing",
+            "lease.released": "#instance.draining",
             "lease.observed": {},
             "lease.standing": {},
             "lease.granted": {},
             "instance.stop": {},
             "companion.failed": { actions: "reportTrouble" },
           },
-          after: { farewellLimit: "#instance.closing" },
+          after: { farewellLimit: "#instance.draining" },
         },
       },
+    },
+
+    /** Handlers that still run end and settle what they were given: until then it stays ours. */
+    draining: {
+      invoke: { src: "drainHost", onDone: "closing", onError: "closing" },
+      after: { drainLimit: "closing" },
     },
 
     /** The seat goes back, so that whoever proves us gone need not wait for the process table. */

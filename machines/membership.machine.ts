@@ -7,7 +7,7 @@
  * One actor per leader that is followed; a new leader is followed by a new actor. Every outcome that arrives after the
  * generation it belongs to has ended is dropped, because the state that waited for it has been left.
  *
- * Invariants: registration/staleGenerationNeverActs, membership/registeredOnlyByPositiveAck.
+ * Invariants: registration/staleGenerationNeverActs.
  */
 import { assign, emit, setup } from "xstate";
 import { generation } from "./ids.ts";
@@ -199,6 +199,10 @@ export const membershipMachine = createMachine({
         leaving: {
           on: {
             "membership.leave": {},
+            "companion.failed": {
+              target: "#membership.left",
+              actions: assign({ reason: ({ event }) => event.reason }),
+            },
             "link.closed": {
               guard: "isCurrent",
               target: "#membership.left",

@@ -26,8 +26,10 @@ export interface PollingInput {
 /** One answer to a poll. `jitter` is chance between 0 and 1, drawn by the effect. */
 export type FetchAnswer = { readonly jitter: number } & (
   | { readonly kind: "batch"; readonly updates: readonly FetchedUpdate[] }
-  /** 409: somebody else polls, or a webhook is set. */
+  /** 409: somebody else polls. */
   | { readonly kind: "conflict"; readonly reason: string }
+  /** 409: a webhook is set, and no poll succeeds while it is. */
+  | { readonly kind: "webhook"; readonly reason: string }
   | { readonly kind: "throttled"; readonly retryAfterMs: number; readonly reason: string }
   | { readonly kind: "unauthorized"; readonly reason: string }
   /** Not asked: the lease has run out unnoticed. */
@@ -69,7 +71,15 @@ export type PollingFact =
   | { readonly type: "polling.stopped" };
 
 export type PollingTrouble =
-  "conflict" | "throttled" | "unauthorized" | "unpermitted" | "failed" | "refusedBatch" | "journalFull" | "store";
+  | "conflict"
+  | "throttled"
+  | "webhook"
+  | "unauthorized"
+  | "unpermitted"
+  | "failed"
+  | "refusedBatch"
+  | "journalFull"
+  | "store";
 
 export interface PollingContext extends PollingInput {
   readonly cursor: UpdateId | null;
@@ -103,7 +113,7 @@ const { createMachine } = setup({
     emitted: {} as PollingFact,
   },
   actors: {
-    /** Removes a webhook, which would make every poll a conflict; its failure shows at the first poll. */
+    /** Removes the webhook; whether it did shows at the next poll. */
     clearWebhook: slot<undefined>("clearWebhook"),
     readCursor: slot<UpdateId | null>("readCursor"),
     fetchUpdates: slot<FetchAnswer, FetchRequest>("fetchUpdates"),
@@ -130,9 +140,8 @@ export const pollingMachine = createMachine({
   on: { "polling.stop": ".stopped" },
   states: {
     bootstrapping: {
-      initial: "clearingWebhook",
+      initial: "readingCursor",
       states: {
-        clearingWebhook: { invoke: { src: "clearWebhook", onDone: "readingCursor", onError: "readingCursor" } },
         readingCursor: {
           invoke: {
             src: "readCursor",
@@ -164,6 +173,14 @@ export const pollingMachine = createMachine({
             }),
           },
           {
+            guard: ({ event }) => event.output.kind === "webhook",
+            target: "clearingWebhook",
+            actions: [
+              assign({ jitter: ({ event }) => event.output.jitter, askedDelayMs: 0 }),
+              emit(({ event: { output } }) => troubled("webhook", "reason" in output ? output.reason : "")),
+            ],
+          },
+          {
             guard: ({ event }) => event.output.kind === "conflict",
             target: "conflicted",
             actions: [
@@ -179,7 +196,7 @@ export const pollingMachine = createMachine({
                 askedDelayMs: ({ event: { output } }) => (output.kind === "throttled" ? output.retryAfterMs : 0),
               }),
               emit(({ event: { output } }) =>
-                output.kind === "batch" || output.kind === "conflict"
+                output.kind === "batch" || output.kind === "conflict" || output.kind === "webhook"
                   ? troubled("failed", output.kind)
                   : troubled(output.kind, output.reason),
               ),
@@ -261,6 +278,9 @@ export const pollingMachine = createMachine({
         },
       },
     },
+
+    /** Asked for only when there is one: a new leader's first poll need not wait for it. */
+    clearingWebhook: { invoke: { src: "clearWebhook", onDone: "backingOff", onError: "backingOff" } },
 
     backingOff: {
       entry: assign({ failures: ({ context }) => context.failures + 1 }),

@@ -5,8 +5,6 @@
  * Does not own: the choice itself (`threads.rules.ts`), deleting threads, probing re-used ones.
  *
  * Runs once per registration of a follower and once for the leader's own seat; the same chart for both.
- *
- * Invariants: provisioning/intentBeforeCall, provisioning/neverTwoThreads.
  */
 import { assign, setup } from "xstate";
 import type { BoundThread, Epoch, ThreadId } from "./ids.ts";

@@ -11,6 +11,8 @@ export interface RegistrationInput {
   readonly epoch: Epoch;
   readonly chatId: ChatId;
   readonly timings: SeatTimings;
+  /** Who sits according to the store, from an earlier leader's time; null = nobody. */
+  readonly sitter: Sitter | null;
 }
 
 export interface SeatTimings {
@@ -82,7 +84,8 @@ export interface ProofRequest {
   readonly sitter: Sitter;
 }
 export interface CommitAnswer {
-  readonly kind: "committed" | "fenced";
+  /** `superseded`: another process holds the seat by now. */
+  readonly kind: "committed" | "superseded" | "fenced";
 }
 export interface EndRegistrationAnswer {
   readonly kind: "ended" | "superseded" | "fenced";

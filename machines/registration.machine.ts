@@ -65,6 +65,11 @@ const answer = (requestId: string, reply: SeatReply): RegistrationFact => ({
   reply,
 });
 
+const gone = (
+  context: RegistrationContext,
+  why: Extract<RegistrationFact, { type: "seat.gone" }>["why"],
+): RegistrationFact => ({ type: "seat.gone", instanceId: must(context.sitter).instanceId, why });
+
 const base = setup({
   // Types only: these values are never read.
   types: {
@@ -118,11 +123,10 @@ const chart = base.extend({
       enqueue.assign({ deferred: [] });
       for (const request of deferred) enqueue.raise(request);
     }),
-    reportClosed: base.emit(({ context }) => ({
-      type: "seat.gone",
-      instanceId: must(context.sitter).instanceId,
-      why: "closed",
-    })),
+    reportClosed: base.emit(({ context }) => gone(context, "closed")),
+    reportSilent: base.emit(({ context }) => gone(context, "silent")),
+    reportDied: base.emit(({ context }) => gone(context, "died")),
+    reportLeft: base.emit(({ context }) => gone(context, "left")),
     answerUnknown: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "unknown" })),
     answerStale: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "stale" })),
     answerAlive: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "alive" })),
@@ -149,14 +153,13 @@ export const registrationMachine = chart.createMachine({
   id: "registration",
   context: ({ input }) => ({
     ...input,
-    sitter: null,
     candidate: null,
     candidateThread: null,
     leaving: "",
     deferred: [],
     looks: 0,
   }),
-  initial: "vacant",
+  initial: "beginning",
   on: {
     "follower.register": { target: ".provisioning", actions: "beginRegistration" },
     "follower.heartbeat": [
@@ -164,13 +167,16 @@ export const registrationMachine = chart.createMachine({
       { guard: "hasSitter", actions: "answerStale" },
       { actions: "answerUnknown" },
     ],
-    "follower.disconnect": [{ guard: "hasSitter", actions: "answerStale" }, { actions: "answerUnknown" }],
+    "follower.disconnect": { actions: "answerUnknown" },
     // A sign of life or of death that no state below waits for decides nothing.
     "follower.heard": {},
     "link.closed": {},
     "companion.failed": {},
   },
   states: {
+    /** Passed through at once: does the store know somebody who sits here under an earlier leader? */
+    beginning: { always: [{ guard: "hasSitter", target: "suspect" }, { target: "vacant" }] },
+
     /** Nobody sits, and no thread is kept. */
     vacant: { entry: "replay" },
 
@@ -238,18 +244,26 @@ export const registrationMachine = chart.createMachine({
             ],
           },
           {
+            guard: ({ event }) => event.output.kind === "superseded",
+            target: "settling",
+            actions: emit(({ context }) =>
+              answer(must(context.candidate).requestId, {
+                kind: "refused",
+                reason: "another process holds this seat by now",
+              }),
+            ),
+          },
+          {
             target: "settling",
             actions: emit(({ context }) => answer(must(context.candidate).requestId, { kind: "lostOwnership" })),
           },
         ],
-        onError: {
-          target: "settling",
-          actions: emit(({ context, event }) =>
-            answer(must(context.candidate).requestId, { kind: "failed", reason: String(event.error) }),
-          ),
-        },
+        // It may stand: only the store can tell, and writing it again changes nothing.
+        onError: "refencing",
       },
     },
+    /** Whether the registration was written is not known. */
+    refencing: { on: whileMutating, after: { retryInterval: "fencing" } },
 
     /** A refused registration leaves the seat as it was. */
     settling: {
@@ -298,11 +312,7 @@ export const registrationMachine = chart.createMachine({
           after: {
             silence: {
               target: "#registration.suspect",
-              actions: emit(({ context }) => ({
-                type: "seat.gone",
-                instanceId: must(context.sitter).instanceId,
-                why: "silent",
-              })),
+              actions: "reportSilent",
             },
           },
         },
@@ -340,6 +350,7 @@ export const registrationMachine = chart.createMachine({
 
     /** Silent, or its connection closed, and not proven dead. Not routable; its own next request makes it register anew. */
     suspect: {
+      entry: "replay",
       initial: "resting",
       on: unrouted,
       states: {
@@ -380,14 +391,7 @@ export const registrationMachine = chart.createMachine({
               { guard: ({ event }) => event.output.kind === "fenced", target: "#registration.suspect" },
               {
                 target: "#registration.preserved",
-                actions: [
-                  emit(({ context }) => ({
-                    type: "seat.gone",
-                    instanceId: must(context.sitter).instanceId,
-                    why: "died",
-                  })),
-                  assign({ sitter: null }),
-                ],
+                actions: ["reportDied", assign({ sitter: null })],
               },
             ],
             onError: "waiting",
@@ -415,11 +419,7 @@ export const registrationMachine = chart.createMachine({
             guard: ({ event }) => event.output.kind === "removed",
             target: "vacant",
             actions: [
-              emit(({ context }) => ({
-                type: "seat.gone",
-                instanceId: must(context.sitter).instanceId,
-                why: "left",
-              })),
+              "reportLeft",
               emit(({ context }) => answer(context.leaving, { kind: "left" })),
               assign({ sitter: null }),
             ],

@@ -15,6 +15,7 @@ export function roleOf(snapshot: { readonly matches: (state: RoleState) => boole
 
 type RoleState =
   | "starting"
+  | "draining"
   | "closing"
   | {
       readonly online:
@@ -38,5 +39,6 @@ const roleStates: readonly (readonly [RoleState, Role])[] = [
   [{ online: { leading: "givingUp" } }, "stopping"],
   [{ online: { leading: "stopping" } }, "stopping"],
   [{ online: "releasing" }, "stopping"],
+  ["draining", "stopping"],
   ["closing", "stopping"],
 ];

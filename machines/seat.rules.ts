@@ -11,6 +11,8 @@ import { seatKey } from "./ids.ts";
 import type { InstanceId, Liveness, SeatKey } from "./ids.ts";
 
 export interface SeatRequest {
+  /** Who asks. A claim of its own stands for nobody: the answer to it was lost. */
+  readonly me: InstanceId;
   /** Profile id when named, the parent's incarnation as text when not. */
   readonly owner: string;
   readonly name: string | null;
@@ -32,11 +34,14 @@ export const unnamedSeatsMax = 10_000;
 
 const seatOf = (owner: string, discriminator: string): SeatKey => seatKey(`manual:${owner}:${discriminator}`);
 
+/** Whether the seat can be had from this holder. */
+const isFree = ({ me }: SeatRequest, held: SeenClaim): boolean => held.liveness === "dead" || held.instanceId === me;
+
 function chooseNamed(request: SeatRequest, name: string, claims: readonly SeenClaim[]): SeatChoice {
   const seat = seatOf(request.owner, name);
   const held = claims.find((claim) => claim.seat === seat);
   if (held === undefined) return { kind: "take", seat, expected: null };
-  if (held.liveness === "dead") return { kind: "take", seat, expected: held.instanceId };
+  if (isFree(request, held)) return { kind: "take", seat, expected: held.instanceId };
   const who = `instance ${held.instanceId}`;
   return held.liveness === "alive"
     ? {
@@ -52,12 +57,14 @@ function chooseNamed(request: SeatRequest, name: string, claims: readonly SeenCl
 /** The seat to claim, given everything claimed under the same owner. */
 export function chooseSeat(request: SeatRequest, claims: readonly SeenClaim[]): SeatChoice {
   if (request.name !== null) return chooseNamed(request, request.name, claims);
+  const mine = claims.find((claim) => claim.instanceId === request.me);
+  if (mine !== undefined) return { kind: "take", seat: mine.seat, expected: mine.instanceId };
   const bySeat = new Map(claims.map((claim) => [claim.seat, claim]));
   for (let number = 0; number < unnamedSeatsMax; number += 1) {
     const seat = seatOf(request.owner, String(number));
     const held = bySeat.get(seat);
     if (held === undefined) return { kind: "take", seat, expected: null };
-    if (held.liveness === "dead") return { kind: "take", seat, expected: held.instanceId };
+    if (isFree(request, held)) return { kind: "take", seat, expected: held.instanceId };
   }
   return {
     kind: "refuse",

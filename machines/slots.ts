@@ -1,7 +1,7 @@
 /**
  * Slots: the named, empty places in a chart where effects go.
  *
- * Owns: the two shapes of a slot. Does not own: what fills one (`services/provide.ts` in production, the simulator and
+ * Owns: the two shapes of a slot. Does not own: what fills one (`services/` in production, the simulator and
  * the explorer in their own way). An unfilled slot fails loudly the moment a chart enters it.
  */
 import { fromCallback, fromPromise } from "xstate";

@@ -79,6 +79,18 @@ export function readUpdate(update: unknown): UpdateFacts | null {
   };
 }
 
+/** Facts of a journal entry that says nothing about itself: it belongs to nobody, and is dropped like that. */
+export const unreadable = (id: UpdateId): UpdateFacts => ({
+  updateId: id,
+  kind: "nothing",
+  routed: null,
+  chat: null,
+  thread: null,
+  message: null,
+  user: null,
+  isTopicService: false,
+});
+
 /** Updates of one lane run in order: a thread, or what a chat has outside its threads. */
 export const laneOf = (facts: UpdateFacts): Lane =>
   lane(facts.chat === null ? "none" : `${String(facts.chat)}:${facts.thread === null ? "main" : String(facts.thread)}`);

@@ -10,7 +10,7 @@ import type { ActivationStart } from "../machines/instance.machine.ts";
 import type { IdentifyAnswer, SeatOwnAnswer, SeatOwnInput } from "../machines/activation.machine.ts";
 import { asBody } from "../machines/calls.rules.ts";
 import type { PollingFact } from "../machines/polling.machine.ts";
-import { createFollowerLinks } from "./follower-links.ts";
+import { FollowerLinks } from "./follower-links.ts";
 import type { Inbox } from "./inbox.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import { provideDispatcher } from "./dispatcher.ts";
@@ -25,7 +25,7 @@ import { Seats } from "./seats.ts";
 import { bare, hostChart } from "./stage.ts";
 
 async function identify(runtime: Runtime): Promise<IdentifyAnswer> {
-  const outcome = await callAsLeader(runtime, "getMe", {});
+  const outcome = await callAsLeader(runtime, { method: "getMe", payload: {}, epoch: null });
   switch (outcome.kind) {
     case "ok":
       return { kind: asBody(outcome.result)?.["has_topics_enabled"] === true ? "topics" : "noTopics" };
@@ -42,7 +42,11 @@ async function identify(runtime: Runtime): Promise<IdentifyAnswer> {
 }
 
 /** Seats us on our own seat and puts the place on the board, where calls and claims find it. */
-async function seatOwn(runtime: Runtime, { epoch, seat, thread }: SeatOwnInput): Promise<SeatOwnAnswer> {
+async function seatOwn(
+  runtime: Runtime,
+  { input, signal }: { readonly input: SeatOwnInput; readonly signal: AbortSignal },
+): Promise<SeatOwnAnswer> {
+  const { epoch, seat, thread, isClassic } = input;
   const { store, ids, stage } = runtime.ports;
   const { me, incarnation } = runtime.settings;
   const generation = ids.generation(me);
@@ -50,8 +54,10 @@ async function seatOwn(runtime: Runtime, { epoch, seat, thread }: SeatOwnInput):
     epoch,
     registration: { seat, instanceId: me, generation, incarnation, thread, atMs: stage.clock.nowMs() },
   });
-  if (outcome.kind === "fenced") return { kind: "fenced" };
-  runtime.board.place = { seat, generation, thread };
+  if (outcome.kind !== "committed") return { kind: "fenced" };
+  // The activation has moved on: the place belongs to whoever came after.
+  if (signal.aborted) return { kind: "committed" };
+  runtime.board.place = { seat, generation, thread, isClassic };
   runtime.onWayChanged.fire();
   return { kind: "committed" };
 }
@@ -68,7 +74,7 @@ export function provideActivation(
   { inbox, isSecret }: { readonly inbox: Inbox; readonly isSecret: SecretCheck },
 ) {
   const { stage, transport } = runtime.ports;
-  const links = createFollowerLinks(transport);
+  const links = new FollowerLinks(transport);
   const seatsChanged = createSignal();
   const seats = new Seats(runtime, { epoch, links }, () => {
     seatsChanged.fire();
@@ -92,8 +98,11 @@ export function provideActivation(
         return answer;
       }),
       provisioning: provideProvisioning(runtime),
-      seatOwn: fromPromise<SeatOwnAnswer, SeatOwnInput>(({ input }) => seatOwn(runtime, input)),
-      endpoint: provideEndpoint(runtime, (request, from) => handler.handle(request, from)),
+      seatOwn: fromPromise<SeatOwnAnswer, SeatOwnInput>((start) => seatOwn(runtime, start)),
+      endpoint: provideEndpoint(runtime, {
+        prepare: () => seats.adopt(),
+        handle: (request, from) => handler.handle(request, from),
+      }),
       dispatcher: provideDispatcher(runtime, side, seatsChanged),
       poller: hostChart(stage, {
         id: `${runtime.settings.me}/poller`,

@@ -61,7 +61,7 @@ const registrationTexts: readonly string[] = [
   wireText.unauthorized,
 ];
 
-function readRefusal(ack: Ack): Try {
+function readRefusal(ack: Ack, method: string): Try {
   const reason = ack.message ?? wireText.callFailed;
   if (ack.error?.code === "commit-unknown") return { kind: "ambiguous", reason };
   const error = readTelegramError(ack.result);
@@ -69,8 +69,11 @@ function readRefusal(ack: Ack): Try {
     return error.parameters?.retry_after === undefined
       ? { kind: "rejected", error }
       : { kind: "throttled", retryAfterMs: error.parameters.retry_after * 1_000, error };
-  if (registrationTexts.includes(reason) || reason.includes("does not lead")) return { kind: "noWay", reason };
-  return forbidden(reason);
+  const said = asBody(ack.result);
+  if (said?.["refused"] === true) return forbidden(reason);
+  if (said?.["notSent"] === true || registrationTexts.includes(reason)) return { kind: "noWay", reason };
+  // A leader that broke over the request may have broken after the call.
+  return isRetrySafe(method) ? { kind: "noWay", reason } : { kind: "ambiguous", reason };
 }
 
 async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall): Promise<Try> {
@@ -94,15 +97,25 @@ async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall
     return isRetrySafe(call.method)
       ? { kind: "noWay", reason: outcome.reason }
       : { kind: "ambiguous", reason: `the leader's answer was lost: ${outcome.reason}` };
-  return outcome.ack.ok ? { kind: "ok", result: outcome.ack.result } : readRefusal(outcome.ack);
+  return outcome.ack.ok ? { kind: "ok", result: outcome.ack.result } : readRefusal(outcome.ack, call.method);
 }
 
 async function asLeader(runtime: Runtime, place: OwnPlace, call: ApiCall): Promise<Try> {
+  if (place.thread === null && !place.isClassic) return forbidden("this instance has no thread yet");
   const chatId = chatOf(runtime.settings);
-  const owns = await ownsMessages(runtime, place.seat, { chatId }, call);
+  let owns: boolean;
+  try {
+    owns = await ownsMessages(runtime, place.seat, { chatId }, call);
+  } catch (error) {
+    return { kind: "notSent", reason: String(error) };
+  }
   const verdict = confineOwnCall(call, { chatId, threadId: place.thread?.target.threadId ?? null }, owns);
   if (verdict.kind === "refused") return forbidden(verdict.reason);
-  const outcome = await callAsLeader(runtime, verdict.call.method, verdict.call.body);
+  const outcome = await callAsLeader(runtime, {
+    method: verdict.call.method,
+    payload: verdict.call.body,
+    epoch: null,
+  });
   await recordMessages(runtime, place.seat, verdict.call, outcome);
   return outcome.kind === "notSent" && runtime.gate.permit() === null
     ? { kind: "noWay", reason: outcome.reason }
@@ -137,6 +150,7 @@ export async function callAsInstance(runtime: Runtime, call: ApiCall): Promise<C
   for (;;) {
     const outcome = await tryOnce(runtime, call);
     if (outcome.kind !== "noWay") return outcome;
+    if (runtime.board.isOver) return { kind: "notSent", reason: "the instance has stopped" };
     if (clock.elapsedMs() - startedAtMs >= wayPatienceMs) return { kind: "notSent", reason: outcome.reason };
     await wayChanged(runtime);
   }

@@ -10,9 +10,10 @@ import type { Runtime } from "./runtime.ts";
 
 /** Resolves only when the thread is confirmed gone; rejects with the reason otherwise. */
 async function deleteThread(runtime: Runtime, { epoch, seat, target }: CleanupInput): Promise<DeleteAnswer> {
-  const outcome = await callAsLeader(runtime, "deleteForumTopic", {
-    chat_id: target.chatId,
-    message_thread_id: target.threadId,
+  const outcome = await callAsLeader(runtime, {
+    method: "deleteForumTopic",
+    payload: { chat_id: target.chatId, message_thread_id: target.threadId },
+    epoch,
   });
   const isGone = outcome.kind === "ok" || (outcome.kind === "rejected" && provesThreadGone(outcome.error.description));
   if (!isGone) throw new Error(`Telegram did not confirm the deletion of the thread: ${reasonOf(outcome)}`);

@@ -41,7 +41,7 @@ async function findOwner(runtime: Runtime, { seats }: LeaderSide, facts: UpdateF
   const to = (seat: SeatKey): Route => ({ kind: "seat", seat, recipient: recipientOn(seat) });
 
   // Classic: there are no threads, everything is ours.
-  if (place !== null && place.thread === null) return to(place.seat);
+  if (place?.isClassic === true) return to(place.seat);
 
   if (facts.kind !== "message" && facts.chat !== null && facts.message !== null) {
     const owner = await store.ownership.ownerOf(facts.chat, facts.message);
@@ -71,12 +71,11 @@ async function forward(
   { entry, facts, seat, recipient }: Forward,
 ): Promise<ForwardAnswer> {
   const { ids, stage } = runtime.ports;
-  const link = await links.linkTo(seat, recipient.generation);
-  if (link === null) return { kind: "refused", reason: "there is no connection to the follower" };
   if (facts.routed === null) throw new Error("an update that nobody routes was to be forwarded");
   const digest = ids.sha256Hex(deliveryIdText(forwardKindOf(facts.routed), seat, entry.updateId));
   const deliveryId = deliveryIdPrefix + digest;
-  const outcome = await link.request(
+  const outcome = await links.request(
+    { seat, generation: recipient.generation },
     forwardEnvelope({
       kind: facts.routed,
       update: JSON.parse(entry.body),

@@ -8,11 +8,11 @@
  */
 import { fromCallback } from "xstate";
 import type { Actor } from "xstate";
-import type { DispatcherCommand } from "../machines/activation.machine.ts";
+import type { DispatcherCommand, DispatcherFact } from "../machines/activation.machine.ts";
 import type { Epoch, Lane } from "../machines/ids.ts";
 import { patienceMaxMs } from "../machines/delivery.machine.ts";
 import type { deliveryMachine, DeliveryFact, DeliveryInput } from "../machines/delivery.machine.ts";
-import { readUpdate } from "../machines/updates.rules.ts";
+import { readUpdate, unreadable } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import { provideDelivery } from "./delivery.ts";
 import type { LeaderSide } from "./delivery.ts";
@@ -27,8 +27,13 @@ const lookEveryMs = 500;
 
 /** The dispatcher as a companion of the activation chart. `seatsChanged` fires when a seat got or lost its holder. */
 export function provideDispatcher(runtime: Runtime, side: LeaderSide, seatsChanged: Signal) {
-  return fromCallback<DispatcherCommand, { readonly epoch: Epoch }>(({ input: { epoch }, receive }) => {
-    const dispatcher = new Dispatcher(runtime, side, epoch);
+  return fromCallback<DispatcherCommand, { readonly epoch: Epoch }>(({ input: { epoch }, receive, sendBack }) => {
+    const dispatcher = new Dispatcher(runtime, side, {
+      epoch,
+      onFenced: () => {
+        sendBack({ type: "dispatcher.fenced" } satisfies DispatcherFact);
+      },
+    });
     receive(() => {
       dispatcher.look();
     });
@@ -47,6 +52,7 @@ class Dispatcher {
   private readonly runtime: Runtime;
   private readonly side: LeaderSide;
   private readonly epoch: Epoch;
+  private readonly onFenced: () => void;
   private readonly inHand = new Map<Lane, Actor<typeof deliveryMachine>>();
   /** Lanes whose head was not taken lately, and how often in a row: their pauses grow. */
   private readonly refusals = new Map<Lane, number>();
@@ -55,10 +61,15 @@ class Dispatcher {
   private isLookDue = false;
   private timer: unknown = null;
 
-  constructor(runtime: Runtime, side: LeaderSide, epoch: Epoch) {
+  constructor(
+    runtime: Runtime,
+    side: LeaderSide,
+    leadership: { readonly epoch: Epoch; readonly onFenced: () => void },
+  ) {
     this.runtime = runtime;
     this.side = side;
-    this.epoch = epoch;
+    this.epoch = leadership.epoch;
+    this.onFenced = leadership.onFenced;
   }
 
   /** Looks now, or once more after the look under way. */
@@ -110,8 +121,7 @@ class Dispatcher {
     if (this.isStopped || this.inHand.has(entry.lane)) return;
     const { runtime, side } = this;
     const { stage } = runtime.ports;
-    const facts = readUpdate(JSON.parse(entry.body));
-    if (facts === null) throw new Error(`journal entry ${String(entry.seq)} has no update id`);
+    const facts = readUpdate(JSON.parse(entry.body)) ?? unreadable(entry.updateId);
     const delivery = createOnStage(stage, provideDelivery(runtime, side, entry, facts), {
       id: `${runtime.settings.me}/delivery/${String(entry.seq)}`,
       input: this.inputFor(entry, facts),
@@ -120,7 +130,7 @@ class Dispatcher {
     delivery.on("*", (fact: DeliveryFact) => {
       stage.log.event("debug", fact.type, { seq: entry.seq, ...fact });
       // Another leader has the journal: nothing here may be started any more.
-      if (fact.type === "delivery.fenced") this.isStopped = true;
+      if (fact.type === "delivery.fenced") this.fence();
       if (fact.type === "delivery.returned" && fact.refusals > 0) this.refusals.set(entry.lane, fact.refusals);
       else if (fact.type !== "delivery.waiting") this.refusals.delete(entry.lane);
     });
@@ -134,6 +144,12 @@ class Dispatcher {
       },
     });
     delivery.start();
+  }
+
+  private fence(): void {
+    if (this.isStopped) return;
+    this.isStopped = true;
+    this.onFenced();
   }
 
   private release(lane: Lane): void {

@@ -4,7 +4,8 @@
  * Owns: the checks in the wire's order, the call, writing down which messages the follower made.
  * Does not own: the tables of what is allowed (`machines/calls.rules.ts`).
  *
- * Beyond the wire: a refusal by Telegram is repeated to our own peers whole, as `result: { telegram: <its error> }`.
+ * Beyond the wire, for our own peers, a refusal says whose it is: Telegram's own error whole (`result: { telegram }`), ours
+ * by the tables (`result: { refused: true }`), or nobody's, because nothing was sent (`result: { notSent: true }`).
  */
 import { chatId, messageId } from "../machines/ids.ts";
 import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
@@ -96,7 +97,13 @@ function answerOf(requestId: string, method: string, outcome: CallOutcome): Ack 
         result: { telegram: outcome.error },
       };
     case "notSent":
-      return { kind: "bus.ack", requestId, ok: false, message: reasonOf(outcome) || wireText.callFailed };
+      return {
+        kind: "bus.ack",
+        requestId,
+        ok: false,
+        message: reasonOf(outcome) || wireText.callFailed,
+        result: { notSent: true },
+      };
   }
 }
 
@@ -107,8 +114,12 @@ export async function callForFollower(runtime: Runtime, request: CallApiRequest,
   const [apiMethod, body] = args;
   if (typeof apiMethod !== "string") return refuse(wireText.callNotAllowed);
   const verdict = await judge(runtime, caller, { method: apiMethod, body: asBody(body) ?? {} });
-  if (verdict.kind === "refused") return refuse(verdict.reason);
-  const outcome = await callAsLeader(runtime, verdict.call.method, verdict.call.body);
+  if (verdict.kind === "refused") return { ...refuse(verdict.reason), result: { refused: true } };
+  const outcome = await callAsLeader(runtime, {
+    method: verdict.call.method,
+    payload: verdict.call.body,
+    epoch: null,
+  });
   await recordMessages(runtime, caller.seat, verdict.call, outcome);
   return answerOf(requestId, verdict.call.method, outcome);
 }

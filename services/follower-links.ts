@@ -1,61 +1,78 @@
 /**
- * The leader's connections to its followers' endpoints, one pipelined connection for each seat.
+ * The leader's connections to its followers' endpoints.
  *
- * Owns: dialling, keeping one connection per registration, giving it to whoever forwards.
+ * Owns: dialling; one pipelined connection for each seat of our own peers, kept as long as they sit; one connection for
+ * each request to a v1 peer, whose connections end by themselves and say nothing about it.
  * Does not own: what a closed connection means (the seat's chart), the envelopes.
  */
 import type { Generation, SeatKey } from "../machines/ids.ts";
 import type { Sitter } from "../machines/registration.machine.ts";
-import type { Link, Transport } from "./ports.ts";
+import { capability } from "../machines/wire/constants.ts";
+import type { AnyForwardRequest } from "../machines/wire/envelopes.ts";
+import type { Link, RequestOutcome, Transport } from "./ports.ts";
 
 const dialTimeoutMs = 1_000;
 
-export interface FollowerLinks {
-  /** Connects to the one who sits; `onClosed` runs once, when that connection is gone or could not be made. */
-  watch(seat: SeatKey, sitter: Sitter, onClosed: () => void): () => void;
-  /** The connection of exactly this registration; null when there is none (yet). */
-  linkTo(seat: SeatKey, generation: Generation): Promise<Link | null>;
-}
+/** Whether the end of a connection says something about this peer. */
+export const isTied = ({ capabilities }: Pick<Sitter, "capabilities">): boolean =>
+  capabilities.includes(capability.sharedStore);
 
 interface Watched {
-  readonly generation: Generation;
-  readonly link: Promise<Link | null>;
+  readonly sitter: Sitter;
+  /** Kept open; null for peers that are dialled for each request. */
+  readonly link: Promise<Link | null> | null;
 }
 
-export function createFollowerLinks(transport: Transport): FollowerLinks {
-  const watched = new Map<SeatKey, Watched>();
+export class FollowerLinks {
+  private readonly watched = new Map<SeatKey, Watched>();
+  private readonly transport: Transport;
 
-  const dial = async (address: string): Promise<Link | null> => {
+  constructor(transport: Transport) {
+    this.transport = transport;
+  }
+
+  /** Connects to the one who sits; `onClosed` runs once, when that connection is gone or could not be made. */
+  watch(seat: SeatKey, sitter: Sitter, onClosed: () => void): () => void {
+    let isWatching = true;
+    const link = isTied(sitter) ? this.dial(sitter.endpoint) : null;
+    const mine: Watched = { sitter, link };
+    this.watched.set(seat, mine);
+    const report = (): void => {
+      if (isWatching) onClosed();
+    };
+    void link?.then((opened) => {
+      if (opened === null) report();
+      else void opened.closed.then(report);
+    });
+    return () => {
+      isWatching = false;
+      if (this.watched.get(seat) === mine) this.watched.delete(seat);
+      void link?.then((opened) => opened?.close());
+    };
+  }
+
+  /** Sends to exactly this registration; `notSent` when there is no way to it (yet). */
+  async request(
+    to: { readonly seat: SeatKey; readonly generation: Generation },
+    envelope: AnyForwardRequest,
+    timeoutMs: number,
+  ): Promise<RequestOutcome> {
+    const found = this.watched.get(to.seat);
+    if (found?.sitter.generation !== to.generation)
+      return { kind: "notSent", reason: "the follower is not connected (any more)" };
+    const link = await (found.link ?? this.dial(found.sitter.endpoint));
+    if (link === null) return { kind: "notSent", reason: "nobody answers at the follower's address" };
+    const outcome = await link.request(envelope, timeoutMs);
+    if (found.link === null) link.close();
+    return outcome;
+  }
+
+  private async dial(address: string): Promise<Link | null> {
     try {
-      return await transport.dial(address, dialTimeoutMs);
+      return await this.transport.dial(address, dialTimeoutMs);
     } catch {
       // Nobody there: the caller learns it as a connection that is gone, and its chart looks at the process.
       return null;
     }
-  };
-
-  return {
-    watch(seat, sitter, onClosed) {
-      let watching = true;
-      const link = dial(sitter.endpoint);
-      const mine: Watched = { generation: sitter.generation, link };
-      watched.set(seat, mine);
-      const report = (): void => {
-        if (watching) onClosed();
-      };
-      void link.then((opened) => {
-        if (opened === null) report();
-        else void opened.closed.then(report);
-      });
-      return () => {
-        watching = false;
-        if (watched.get(seat) === mine) watched.delete(seat);
-        void link.then((opened) => opened?.close());
-      };
-    },
-    linkTo(seat, generation) {
-      const found = watched.get(seat);
-      return found?.generation === generation ? found.link : Promise.resolve(null);
-    },
-  };
+  }
 }

@@ -71,12 +71,24 @@ export class Inbox {
 
   private async takeOnce(updateId: UpdateId, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
     const acquisition = this.runtime.ports.ids.acquisition();
-    const outcome = await this.claimSurely(updateId, place, acquisition);
-    if (outcome.kind === "claimed") this.receive({ entry: outcome.entry, acquisition }, place);
+    const given = this.claimSurely(updateId, place, acquisition).then((outcome) => {
+      const taken = this.takenBy(outcome, acquisition);
+      return { kind: outcome.kind, ready: taken === null ? null : this.prepare(taken, place) };
+    });
+    // Handed out in the order in which takes began, whatever the order of the store's answers.
+    this.last = this.last.then(async () => {
+      await this.giveWhenReady(given);
+    });
+    return (await given).kind;
+  }
+
+  /** What an answer newly puts into our hand. */
+  private takenBy(outcome: ClaimOutcome, acquisition: AcquisitionId): Taken | null {
+    if (outcome.kind === "claimed") return { entry: outcome.entry, acquisition };
     // An earlier claim of ours went through and its answer did not reach us: only now do we know.
-    else if (outcome.kind === "repeated" && this.inHand.get(outcome.entry.seq) !== outcome.acquisition)
-      this.receive({ entry: outcome.entry, acquisition: outcome.acquisition }, place);
-    return outcome.kind;
+    if (outcome.kind === "repeated" && this.inHand.get(outcome.entry.seq) !== outcome.acquisition)
+      return { entry: outcome.entry, acquisition: outcome.acquisition };
+    return null;
   }
 
   /**
@@ -104,24 +116,36 @@ export class Inbox {
     });
   }
 
-  private receive(taken: Taken, place: OwnPlace): void {
+  /**
+   * What must be on disk before a handler sees it: whose message it is, and, with `ack: "auto"`, that it is settled (at
+   * most once from there). Asked for together, so that a burst is one commit. Resolves with how to hand it out.
+   */
+  private async prepare(taken: Taken, place: OwnPlace): Promise<() => void> {
     this.inHand.set(taken.entry.seq, taken.acquisition);
-    // Asked for together, so that a burst is one commit; whose message it is must be known before a handler answers it.
     const remembered = this.rememberMessage(taken.entry, place);
     if (this.runtime.settings.ack === "explicit") {
-      this.last = this.last.then(async () => {
-        await remembered;
-        this.giveOpen(taken);
-      });
-      return;
-    }
-    // Settled before it is handed out: at most once from here.
-    const settled = this.settleSurely(taken);
-    this.last = this.last.then(async () => {
       await remembered;
-      if (await settled) this.giveSettled(taken);
-      else this.runtime.ports.stage.log.event("warn", "update-superseded", { seq: taken.entry.seq });
-    });
+      return () => {
+        this.giveOpen(taken);
+      };
+    }
+    const settled = this.settleSurely(taken);
+    await remembered;
+    if (await settled)
+      return () => {
+        this.giveSettled(taken);
+      };
+    this.runtime.ports.stage.log.event("warn", "update-superseded", { seq: taken.entry.seq });
+    return () => undefined;
+  }
+
+  private async giveWhenReady(given: Promise<{ readonly ready: Promise<() => void> | null }>): Promise<void> {
+    try {
+      const { ready } = await given;
+      if (ready !== null) (await ready)();
+    } catch (error) {
+      this.runtime.ports.stage.log.event("error", "update-not-handed-out", { reason: String(error) });
+    }
   }
 
   private giveOpen(taken: Taken): void {

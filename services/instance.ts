@@ -31,6 +31,15 @@ import { chatOf, createSignal } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
 import { bare, createOnStage, hostChart } from "./stage.ts";
 
+/** What the composition needs of its surroundings besides ports. */
+export interface Host {
+  /** Takes an update to its handlers. Must not throw. */
+  readonly handOut: (update: HandedUpdate) => void;
+  /** Resolves when no handler runs any more. */
+  readonly drained: () => Promise<void>;
+  readonly isSecret: SecretCheck;
+}
+
 export interface ComposedInstance {
   readonly actor: Actor<typeof instanceMachine>;
   readonly runtime: Runtime;
@@ -40,7 +49,7 @@ export interface ComposedInstance {
 }
 
 /** Claims under the owner of the wished seat, each with a look at its process. */
-async function readSeatClaims({ ports }: Runtime, name: string | null): Promise<SeatClaims> {
+async function readSeatClaims({ ports, settings }: Runtime, name: string | null): Promise<SeatClaims> {
   const { store, processes } = ports;
   const owner = name === null ? incarnationText(processes.parent()) : await store.seats.profileId();
   const claims = await store.seats.claimsOf(owner);
@@ -49,7 +58,7 @@ async function readSeatClaims({ ports }: Runtime, name: string | null): Promise<
     instanceId: claim.instanceId,
     liveness: processes.liveness(claim.incarnation),
   }));
-  return { request: { owner, name }, claims: seen };
+  return { request: { me: settings.me, owner, name }, claims: seen };
 }
 
 function provideSeating(runtime: Runtime) {
@@ -79,18 +88,14 @@ const activationInput = (settings: Settings, start: ActivationStart) => ({
 });
 
 /** Everything of an instance but its ports. The actor is not started. */
-export function composeInstance(
-  ports: Ports,
-  settings: Settings,
-  host: { readonly handOut: (update: HandedUpdate) => void; readonly isSecret: SecretCheck },
-): ComposedInstance {
+export function composeInstance(ports: Ports, settings: Settings, host: Host): ComposedInstance {
   const { stage, transport } = ports;
   const gate = createLeaseGate(stage.clock);
   const runtime: Runtime = {
     ports,
     settings,
     gate,
-    board: { place: null, leader: null },
+    board: { place: null, leader: null, isOver: false },
     onWayChanged: createSignal(),
   };
   const inbox = new Inbox(runtime, host.handOut);
@@ -106,6 +111,10 @@ export function composeInstance(
   const machine = instanceMachine.provide({
     actors: {
       ...provideSeating(runtime),
+      drainHost: fromPromise<undefined>(async () => {
+        await host.drained();
+        return undefined;
+      }),
       lease: hostChart(stage, {
         id: path("lease"),
         chart: () =>
@@ -137,6 +146,8 @@ export function composeInstance(
     call: (call) => callAsInstance(runtime, call),
     dispose: () => {
       inbox.close();
+      runtime.board.isOver = true;
+      runtime.onWayChanged.fire();
       return receiver.close();
     },
   };

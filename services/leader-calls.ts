@@ -1,12 +1,14 @@
 /**
  * Calls that the leader makes at Telegram, for itself and for its followers.
  *
- * Owns: the check that we still lead before each call, and a time budget shorter than what is left of the lease.
+ * Owns: the check that we still lead before each call, a time budget shorter than what is left of the lease, and cutting
+ * the call when the lease ends before its time.
  * Does not own: who may call what (`machines/calls.rules.ts`), fairness among callers.
  *
  * Telegram cannot be fenced: a call already under way when the lease is lost may still be carried out. The budget keeps
  * that window shorter than the lease; nothing more is promised.
  */
+import type { Epoch } from "../machines/ids.ts";
 import type { CallOutcome } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -14,16 +16,20 @@ import type { Runtime } from "./runtime.ts";
 const leaseMarginMs = 500;
 const callBudgetMaxMs = 30_000;
 
-export async function callAsLeader(
-  runtime: Runtime,
-  method: string,
-  payload: Readonly<Record<string, unknown>>,
-): Promise<CallOutcome> {
+/** A call that belongs to one leadership: under any other epoch it is not made. */
+export interface LeaderCall {
+  readonly method: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** Null = whichever grant holds now: nothing was decided before under another. */
+  readonly epoch: Epoch | null;
+}
+
+export async function callAsLeader(runtime: Runtime, { method, payload, epoch }: LeaderCall): Promise<CallOutcome> {
   const permit = runtime.gate.permit();
-  if (permit === null || permit.remainingMs <= leaseMarginMs)
+  if (permit === null || permit.remainingMs <= leaseMarginMs || (epoch !== null && epoch !== permit.epoch))
     return { kind: "notSent", reason: "this instance does not lead (any more)" };
   const timeoutMs = Math.min(callBudgetMaxMs, permit.remainingMs - leaseMarginMs);
-  return runtime.ports.telegram.call(method, payload, { timeoutMs, signal: new AbortController().signal });
+  return runtime.ports.telegram.call(method, payload, { timeoutMs, signal: permit.signal });
 }
 
 /** What went wrong with a call, in words. */

@@ -13,10 +13,16 @@ import type { Runtime } from "./runtime.ts";
 /** How often the published address is looked at, in milliseconds. */
 const ensureEveryMs = 1_000;
 
-export function provideEndpoint(runtime: Runtime, handle: RequestHandler) {
+export interface EndpointWork {
+  /** Runs before the endpoint exists; its failure is the endpoint's. */
+  readonly prepare: () => Promise<void>;
+  readonly handle: RequestHandler;
+}
+
+export function provideEndpoint(runtime: Runtime, work: EndpointWork) {
   return fromCallback<{ readonly type: "never" }, { readonly epoch: Epoch }>(({ input: { epoch }, sendBack }) => {
     const keeper = new EndpointKeeper(runtime, sendBack);
-    void keeper.open(epoch, handle);
+    void keeper.open(epoch, work);
     return () => {
       keeper.leave();
     };
@@ -35,9 +41,10 @@ class EndpointKeeper {
     this.tell = tell;
   }
 
-  async open(epoch: Epoch, handle: RequestHandler): Promise<void> {
+  async open(epoch: Epoch, { prepare, handle }: EndpointWork): Promise<void> {
     const { transport, store } = this.runtime.ports;
     try {
+      await prepare();
       this.endpoint = await transport.listen({
         address: transport.leaderAddress,
         handle,

@@ -111,9 +111,11 @@ export class LeaderHandler {
       const text = reply.kind === "failed" ? wireText.provisioningFailed : refusalText(reply);
       return { ...refuse(requestId, text), protocol };
     }
-    void from.closed.then(() => {
-      this.seats.linkClosed(seat, fresh);
-    });
+    // A v1 peer opens a connection for each request: its end means nothing.
+    if (isOwnPeer(registration))
+      void from.closed.then(() => {
+        this.seats.linkClosed(seat, fresh);
+      });
     return { kind: "bus.ack", requestId, ok: true, protocol, result: threadResult(registration, reply) };
   }
 

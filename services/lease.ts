@@ -58,26 +58,42 @@ export function provideLease({ store, processes, clock, me }: LeaseEffects) {
   });
 }
 
-/** What is left of the right to lead, at this moment, by this host's clock. */
+/** The right to lead at this moment. */
+export interface Permit {
+  readonly epoch: Epoch;
+  /** At most; by this host's clock. */
+  readonly remainingMs: number;
+  /** Aborts when the grant ends before its time: lost, or given up. */
+  readonly signal: AbortSignal;
+}
+
 export interface LeaseGate {
-  /** The epoch to act under, and for how long at most; null = not the leader, or the lease has run out unnoticed. */
-  permit(): { readonly epoch: Epoch; readonly remainingMs: number } | null;
+  /** Null = not the leader, or the lease has run out unnoticed. */
+  permit(): Permit | null;
 }
 
 /** A gate fed by the facts of the lease chart. It closes by itself when time runs out, whether or not timers have run. */
 export function createLeaseGate(clock: Clock): LeaseGate & { readonly onFact: (fact: LeaseFact) => void } {
-  let grant: { readonly epoch: Epoch; readonly endsAtMs: number } | null = null;
+  let grant: { readonly epoch: Epoch; readonly endsAtMs: number; readonly ended: AbortController } | null = null;
   return {
     permit() {
       if (grant === null) return null;
       const remainingMs = grant.endsAtMs - clock.elapsedMs();
-      return remainingMs > 0 ? { epoch: grant.epoch, remainingMs } : null;
+      return remainingMs > 0 ? { epoch: grant.epoch, remainingMs, signal: grant.ended.signal } : null;
     },
     onFact(fact) {
-      if (fact.type === "lease.granted" || fact.type === "lease.renewed")
-        grant = { epoch: fact.epoch, endsAtMs: clock.elapsedMs() + fact.remainingMs };
-      else if (fact.type === "lease.lost" || fact.type === "lease.releasing" || fact.type === "lease.released")
+      if (fact.type === "lease.granted")
+        grant = {
+          epoch: fact.epoch,
+          endsAtMs: clock.elapsedMs() + fact.remainingMs,
+          ended: new AbortController(),
+        };
+      else if (fact.type === "lease.renewed" && grant !== null)
+        grant = { ...grant, endsAtMs: clock.elapsedMs() + fact.remainingMs };
+      else if (fact.type === "lease.lost" || fact.type === "lease.releasing" || fact.type === "lease.released") {
+        grant?.ended.abort();
         grant = null;
+      }
     },
   };
 }

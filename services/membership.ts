@@ -13,40 +13,57 @@ import type { Ack } from "../machines/wire/envelopes.ts";
 import type { Link, RequestOutcome } from "./ports.ts";
 import type { Receiver } from "./receiver.ts";
 import { readRegistration, registerRequest } from "./registering.ts";
-import type { LeaderLink, Runtime } from "./runtime.ts";
+import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
 
 const dialTimeoutMs = 1_000;
 
 const refusalText = (ack: Ack): string => ack.message ?? "refused without a reason";
 
+/** What a leader has acknowledged, until the chart takes it up: `watchLeader` puts it on the board. */
+interface Acknowledged {
+  readonly leader: LeaderLink;
+  readonly place: OwnPlace;
+}
+
 async function register(
   runtime: Runtime,
-  receiver: Receiver,
+  desk: Desk,
   { input, signal }: { readonly input: RegisterInput; readonly signal: AbortSignal },
 ): Promise<RegisterAnswer> {
-  const { ports, settings, board } = runtime;
-  const address = await receiver.ensure();
+  const { ports, settings } = runtime;
+  const address = await desk.receiver.ensure();
   let link: Link;
   try {
     link = await ports.transport.dial(input.leader.endpoint, dialTimeoutMs);
   } catch (error) {
     return { kind: "unreachable", reason: String(error) };
   }
-  // The chart has moved on: nobody will use this connection.
+  // The chart may have moved on at any of these points; then nobody will use this connection.
+  const isAbandoned = (): boolean => signal.aborted;
+  if (isAbandoned()) {
+    link.close();
+    return { kind: "unreachable", reason: "no longer wanted" };
+  }
   signal.addEventListener("abort", () => {
-    if (board.leader?.link !== link) link.close();
+    if (runtime.board.leader?.link !== link) link.close();
   });
   const generation = ports.ids.generation(settings.me);
   const request = registerRequest(runtime, input, { generation, address });
   const answer = readRegistration(settings.identity, await link.request(request, timeoutMs.registration), generation);
-  if (answer.kind !== "accepted" || signal.aborted) {
+  if (answer.kind !== "accepted" || isAbandoned()) {
     link.close();
     return answer;
   }
-  board.leader = { generation, link, secret: input.leader.secret };
-  board.place = { seat: input.seat, generation, thread: answer.thread };
-  runtime.onWayChanged.fire();
+  desk.acknowledged = {
+    leader: { generation, link, secret: input.leader.secret },
+    place: { seat: input.seat, generation, thread: answer.thread, isClassic: false },
+  };
   return answer;
+}
+
+interface Desk {
+  readonly receiver: Receiver;
+  acknowledged: Acknowledged | null;
 }
 
 /** The connection that acknowledged this generation; null when it is not the current one any more. */
@@ -76,20 +93,29 @@ async function ask(runtime: Runtime, asked: Asked): Promise<RequestOutcome> {
   );
 }
 
-/** Reports the end of the connection; letting go of it takes us off the board. */
-function watchLeader(runtime: Runtime, generation: Generation, tell: (fact: LinkClosed) => void): () => void {
+/** Puts the registration on the board, reports the end of its connection, and takes it off again. */
+function watchLeader(
+  runtime: Runtime,
+  { acknowledged, generation }: { readonly acknowledged: Acknowledged | null; readonly generation: Generation },
+  tell: (fact: LinkClosed) => void,
+): () => void {
   const { board } = runtime;
-  const current = currentLink(runtime, generation);
+  if (acknowledged?.leader.generation !== generation) {
+    tell({ type: "link.closed", generation });
+    return () => undefined;
+  }
+  const { leader, place } = acknowledged;
   let isWatching = true;
-  const report = (): void => {
+  board.leader = leader;
+  board.place = place;
+  runtime.onWayChanged.fire();
+  void leader.link.closed.then(() => {
     if (isWatching) tell({ type: "link.closed", generation });
-  };
-  if (current === null) report();
-  else void current.link.closed.then(report);
+  });
   return () => {
     isWatching = false;
-    current?.link.close();
-    if (board.leader !== current) return;
+    leader.link.close();
+    if (board.leader !== leader) return;
     board.leader = null;
     board.place = null;
     runtime.onWayChanged.fire();
@@ -103,9 +129,10 @@ interface LinkClosed {
 
 export function provideMembership(runtime: Runtime, receiver: Receiver) {
   type Only = { readonly generation: Generation };
+  const desk: Desk = { receiver, acknowledged: null };
   return membershipMachine.provide({
     actors: {
-      register: fromPromise<RegisterAnswer, RegisterInput>((start) => register(runtime, receiver, start)),
+      register: fromPromise<RegisterAnswer, RegisterInput>((start) => register(runtime, desk, start)),
       heartbeat: fromPromise<BeatAnswer, Only>(async ({ input: { generation } }) => {
         const outcome = await ask(runtime, { kind: "follower.heartbeat", generation, timeoutMs: timeoutMs.heartbeat });
         if (outcome.kind !== "answered") return { kind: "unreachable", reason: outcome.reason };
@@ -121,7 +148,7 @@ export function provideMembership(runtime: Runtime, receiver: Receiver) {
         return outcome.ack.ok ? { kind: "left" } : { kind: "notLeft", reason: refusalText(outcome.ack) };
       }),
       watchLeader: fromCallback<{ readonly type: "never" }, Only>(({ input, sendBack }) =>
-        watchLeader(runtime, input.generation, sendBack),
+        watchLeader(runtime, { acknowledged: desk.acknowledged, generation: input.generation }, sendBack),
       ),
     },
   });

@@ -18,6 +18,9 @@ import type { Runtime } from "./runtime.ts";
 const pollMarginMs = 10_000;
 const batchMax = 100;
 
+const isWebhook = (outcome: Exclude<CallOutcome, { kind: "ok" }>): boolean =>
+  /webhook is active/i.test(reasonOf(outcome));
+
 function readAnswer(outcome: CallOutcome, jitter: number): FetchAnswer {
   switch (outcome.kind) {
     case "ok":
@@ -31,7 +34,8 @@ function readAnswer(outcome: CallOutcome, jitter: number): FetchAnswer {
     case "throttled":
       return { kind: "throttled", jitter, retryAfterMs: outcome.retryAfterMs, reason: reasonOf(outcome) };
     case "rejected":
-      if (outcome.error.error_code === 409) return { kind: "conflict", jitter, reason: reasonOf(outcome) };
+      if (outcome.error.error_code === 409)
+        return { kind: isWebhook(outcome) ? "webhook" : "conflict", jitter, reason: reasonOf(outcome) };
       if (outcome.error.error_code === 401) return { kind: "unauthorized", jitter, reason: reasonOf(outcome) };
       return { kind: "failed", jitter, reason: reasonOf(outcome) };
     case "notSent":
@@ -56,7 +60,7 @@ export function providePolling(runtime: Runtime) {
   return pollingMachine.provide({
     actors: {
       clearWebhook: fromPromise(async () => {
-        await callAsLeader(runtime, "deleteWebhook", {});
+        await callAsLeader(runtime, { method: "deleteWebhook", payload: {}, epoch: null });
         return undefined;
       }),
       readCursor: fromPromise(() => store.journal.cursor()),
@@ -97,6 +101,7 @@ export function providePolling(runtime: Runtime) {
 export const healthOf = {
   ok: "ok",
   conflict: "conflict: another poller",
+  webhook: "a webhook is set; it is being removed",
   unauthorized: "token rejected",
   unpermitted: "lease lost",
   throttled: "throttled by Telegram",

@@ -128,7 +128,10 @@ export interface SeatStore {
   claim(
     request: SeatClaim & { readonly expected: InstanceId | null },
   ): Promise<{ readonly kind: "claimed" } | { readonly kind: "taken"; readonly by: SeatClaim }>;
-  /** Gives the seat up if `instanceId` holds it; otherwise does nothing. */
+  /**
+   * Gives the seat up if `instanceId` holds it; otherwise does nothing. In the same transaction its registration ends
+   * (`stopped`) and what it had in hand goes back to pending, marked redelivered.
+   */
   release(request: { readonly seat: SeatKey; readonly instanceId: InstanceId }): Promise<void>;
 }
 
@@ -150,11 +153,12 @@ export interface RegistrationStore {
   /**
    * Makes `registration` the seat's current one. In the same transaction: any clean-up of the seat's thread is
    * cancelled, and entries claimed by earlier instances of this seat go back to pending, marked redelivered.
+   * `superseded` when another instance holds the seat (`SeatStore.claim`): a late word of one that is gone.
    */
   commit(request: {
     readonly epoch: Epoch;
     readonly registration: SeatRegistration;
-  }): Promise<{ readonly kind: "committed" } | Fenced>;
+  }): Promise<{ readonly kind: "committed" | "superseded" } | Fenced>;
   /**
    * Ends a registration if its generation is still current; what its holder had in hand goes back to pending, marked
    * redelivered. The thread stays bound. `atMs` is shown in status.
@@ -243,7 +247,8 @@ export interface JournalStore {
   >;
   /**
    * The earliest unclaimed entry of each lane, oldest first, at most `limit`, without `except`. An entry whose next
-   * attempt lies ahead is returned too: it holds its lane, and the caller waits.
+   * attempt lies ahead is returned too: it holds its lane, and the caller waits. A lane in which an entry is being tried
+   * again has no head until that is settled or has failed.
    */
   heads(request: { readonly except: readonly Lane[]; readonly limit: number }): Promise<readonly JournalEntry[]>;
   /** Ends an entry without running it, counting `reason` (a drop by rule). */
@@ -287,7 +292,10 @@ export type ClaimOutcome =
 /** Authority over entries in hand: taken by the seat that runs them. */
 export interface WorkStore {
   claim(request: { readonly updateId: UpdateId; readonly claimant: Claimant }): Promise<ClaimOutcome>;
-  /** The entry is done: it leaves the journal and a tombstone stays. Only the exact acquisition settles. */
+  /**
+   * The entry is done: it leaves the journal and a tombstone stays. Only the exact acquisition settles; repeating it, after
+   * an answer was lost, is `settled` again.
+   */
   settle(request: {
     readonly seq: JournalSeq;
     readonly acquisition: AcquisitionId;

@@ -50,9 +50,10 @@ export function provideProvisioning(runtime: Runtime) {
       createThread: fromPromise(
         async ({ input }: { readonly input: { readonly epoch: Epoch; readonly provision: PendingProvision } }) =>
           readCreated(
-            await callAsLeader(runtime, "createForumTopic", {
-              chat_id: input.provision.chatId,
-              name: input.provision.threadName,
+            await callAsLeader(runtime, {
+              method: "createForumTopic",
+              payload: { chat_id: input.provision.chatId, name: input.provision.threadName },
+              epoch: input.epoch,
             }),
           ),
       ),

@@ -44,8 +44,10 @@ export interface Settings {
 export interface OwnPlace {
   readonly seat: SeatKey;
   readonly generation: Generation;
-  /** Null in classic. */
+  /** Null in classic, and while our own thread could not be had. */
   readonly thread: BoundThread | null;
+  /** The bot has no topics: the whole chat is ours. */
+  readonly isClassic: boolean;
 }
 
 /** The connection to the leader that acknowledged us, and the secret that opens it. */
@@ -55,11 +57,13 @@ export interface LeaderLink {
   readonly secret: string;
 }
 
-/** Facts that change while the instance lives. Each has one writer, named here. */
+/** Facts that change while the instance lives; who writes them is named with each. */
 export interface Board {
-  /** Writer: `membership.ts` while following, `activation.ts` while leading; null while neither. */
+  /** Written by `membership.ts` while following, by `activation.ts` while leading; null while neither. */
   place: OwnPlace | null;
-  /** Writer: `membership.ts`. */
+  /** Written by `instance.ts` when the instance has ended. */
+  isOver: boolean;
+  /** Written by `membership.ts`. */
   leader: LeaderLink | null;
 }
 

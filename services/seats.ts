@@ -4,7 +4,8 @@
  * Owns: making and finding seat actors, carrying a request to one and its answer back, telling who is routable.
  * Does not own: any decision about a seat (`machines/registration.machine.ts`).
  *
- * Lives as long as one leadership: it starts empty, and nothing is ever loaded into it.
+ * Lives as long as one leadership. Whom the store knows from before is a suspect until heard of: nobody is routable by the
+ * store's word.
  */
 import type { Actor } from "xstate";
 import { routableSitter } from "../machines/registration.machine.ts";
@@ -16,6 +17,7 @@ import type {
   SeatReply,
   Sitter,
 } from "../machines/registration.machine.ts";
+import { capability } from "../machines/wire/constants.ts";
 import { sameTarget } from "../machines/ids.ts";
 import type { Epoch, Generation, InstanceId, SeatKey, ThreadTarget } from "../machines/ids.ts";
 import { provideRegistration } from "./registration.ts";
@@ -60,10 +62,34 @@ export class Seats {
     this.machine = provideRegistration(runtime, leadership.links);
   }
 
+  /**
+   * Opens a seat for everyone whom the store knows as sitting: they come back by themselves, or are proven dead, and then
+   * what they had in hand goes back to the journal.
+   */
+  async adopt(): Promise<void> {
+    const { store } = this.runtime.ports;
+    const { registrations } = await store.status.read();
+    for (const registration of registrations) {
+      if (registration.ended !== null || registration.instanceId === this.runtime.settings.me) continue;
+      if (registration.thread === null || this.seats.has(registration.seat)) continue;
+      const claim = await store.seats.holderOf(registration.seat);
+      this.open(registration.seat, {
+        instanceId: registration.instanceId,
+        generation: registration.generation,
+        incarnation: registration.incarnation,
+        endpoint: this.runtime.ports.transport.followerAddress(registration.instanceId),
+        threadName: null,
+        // Only our own peers claim their seats in the store.
+        capabilities: claim === null ? [] : [capability.sharedStore],
+        thread: registration.thread,
+      });
+    }
+  }
+
   register(requestId: string, key: SeatKey, follower: Follower): Promise<SeatReply> {
     if (!this.seats.has(key) && this.seats.size >= seatsMax)
       return Promise.resolve({ kind: "refused", reason: `a leader has at most ${String(seatsMax)} seats` });
-    return send(this.open(key), requestId, { type: "follower.register", requestId, follower });
+    return send(this.open(key, null), requestId, { type: "follower.register", requestId, follower });
   }
 
   /** `unknown` when no seat has this instance. */
@@ -132,13 +158,13 @@ export class Seats {
     return key === undefined ? null : (this.seats.get(key) ?? null);
   }
 
-  private open(key: SeatKey): Seat {
+  private open(key: SeatKey, sitter: Sitter | null): Seat {
     const known = this.seats.get(key);
     if (known !== undefined) return known;
     const { settings, ports } = this.runtime;
     const actor = createOnStage(ports.stage, this.machine, {
       id: `${settings.me}/seat/${key}`,
-      input: { seat: key, epoch: this.epoch, chatId: chatOf(settings), timings: settings.seats },
+      input: { seat: key, epoch: this.epoch, chatId: chatOf(settings), timings: settings.seats, sitter },
     });
     const seat: Seat = { key, actor, answers: new Map() };
     this.seats.set(key, seat);

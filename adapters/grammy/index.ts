@@ -28,7 +28,7 @@ export interface Line {
 export interface LineUpdate {
   readonly update: Update;
   /** Settles the update. Does nothing where the instance acknowledges by itself. */
-  ack(): Promise<void>;
+  ack(): Promise<unknown>;
 }
 
 type AnyCall = (method: string, payload: object, signal?: Abortable) => Promise<unknown>;

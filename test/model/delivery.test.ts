@@ -77,7 +77,9 @@ const seeded: readonly {
 
 describe("a seeded fault is caught", { timeout: 30_000 }, () => {
   it.each(seeded)("$fault", ({ bounds, rules, breaks }) => {
-    const result = explore(deliveryWorld({ ...quietDelivery, ...bounds }, { ...faithfulDelivery, ...rules }));
+    const world = deliveryWorld({ ...quietDelivery, ...bounds }, { ...faithfulDelivery, ...rules });
+    // Whether an update may get stuck is asked above, of the charts as they are.
+    const result = explore({ ...world, mayEnd: () => true });
     expect(result.violations.map((each) => each.property)).toContain(breaks);
     expect(traceTo(result, result.violations[0]!.state)).toHaveLength(result.depth + 1);
   });
@@ -87,6 +89,6 @@ describe("an inbox that waits for a claim in doubt", { timeout: 30_000 }, () => 
   it("keeps the order", () => {
     const rules = { ...faithfulDelivery, waitsForDoubt: true };
     const bounds = { ...quietDelivery, claimLosses: 1, failures: 1 };
-    expect(explore(deliveryWorld(bounds, rules)).violations).toEqual([]);
+    expect(explore({ ...deliveryWorld(bounds, rules), mayEnd: () => true }).violations).toEqual([]);
   });
 });

@@ -89,7 +89,7 @@ const seeded: readonly {
     fault: "a registration does not wait for the farewell under way",
     bounds: { attempts: 3, farewells: 1, impatience: 1 },
     rules: {
-      machine: patched(registrationMachine, "states/cleaning/on/follower.register", () => ({
+      machine: patched(registrationMachine, "states/disconnecting/on/follower.register", () => ({
         target: "provisioning",
         actions: "beginRegistration",
       })),

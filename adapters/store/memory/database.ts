@@ -76,6 +76,8 @@ export class MemoryDatabase {
   readonly openById = new Map<UpdateId, readonly JournalSeq[]>();
   /** When an update (id and digest) was settled, in order of settlement. */
   readonly tombstones = new Map<string, number>();
+  /** Key of the tombstone that an acquisition left. */
+  readonly settledBy = new Map<AcquisitionId, string>();
   readonly deadLetters = new Map<string, DeadLetter>();
   readonly owners = new Map<ChatId, Map<MessageId, SeatKey>>();
   readonly counters = new Map<string, number>();
@@ -97,11 +99,12 @@ export class MemoryDatabase {
     this.updates.set(open.entry.seq, open);
   }
 
-  /** Whether an earlier entry of its lane is in nobody's hand. */
+  /** Whether an earlier entry of its lane is in nobody's hand, or tried again after its handler failed. */
   isOvertaking({ entry }: OpenEntry): boolean {
     for (const earlier of this.updates.values()) {
       if (earlier.entry.seq >= entry.seq) return false;
-      if (earlier.claim === null && earlier.entry.lane === entry.lane) return true;
+      const goesFirst = earlier.claim === null || earlier.entry.attempts > 0;
+      if (goesFirst && earlier.entry.lane === entry.lane) return true;
     }
     return false;
   }
@@ -118,6 +121,13 @@ export class MemoryDatabase {
     this.removeEntry(open);
     this.tombstones.delete(open.key); // last in the order of settlement again
     this.tombstones.set(open.key, nowMs);
+    if (open.claim !== null) this.settledBy.set(open.claim.acquisition, open.key);
+  }
+
+  /** Whether this acquisition has settled what it held: the tombstone remembers it. */
+  wasSettledBy(acquisition: AcquisitionId): boolean {
+    const key = this.settledBy.get(acquisition);
+    return key !== undefined && this.tombstones.has(key);
   }
 
   addToCounter(reason: string, by: number): void {

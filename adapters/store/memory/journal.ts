@@ -49,6 +49,8 @@ function headsOf(db: MemoryDatabase, except: readonly Lane[], limit: number): re
   const heads: JournalEntry[] = [];
   for (const { entry, claim } of db.updates.values()) {
     if (heads.length >= limit) break;
+    // A lane whose earlier entry is being tried again has no head: what follows waits for its outcome.
+    if (claim !== null && entry.attempts > 0) seen.add(entry.lane);
     if (claim !== null || seen.has(entry.lane)) continue;
     seen.add(entry.lane);
     heads.push(entry);

@@ -7,6 +7,7 @@ import { sameIncarnation } from "../../../machines/ids.ts";
 import type { SeatStore } from "../../../services/ports.ts";
 import { byBytes } from "../order.ts";
 import type { MemoryHandle } from "./database.ts";
+import { endByHolder } from "./registrations.ts";
 
 export function seatStore(handle: MemoryHandle): SeatStore {
   const { db } = handle;
@@ -35,7 +36,9 @@ export function seatStore(handle: MemoryHandle): SeatStore {
 
     release: ({ seat, instanceId }) =>
       handle.run(() => {
-        if (db.seatClaims.get(seat)?.instanceId === instanceId) db.seatClaims.delete(seat);
+        if (db.seatClaims.get(seat)?.instanceId !== instanceId) return;
+        db.seatClaims.delete(seat);
+        endByHolder(handle, seat, instanceId);
       }),
   };
 }

@@ -34,7 +34,7 @@ export function workStore(handle: MemoryHandle): WorkStore {
     settle: ({ seq, acquisition, nowMs }) =>
       handle.run(() => {
         const open = held(seq, acquisition);
-        if (open === null) return { kind: "notYours" } as const;
+        if (open === null) return { kind: db.wasSettledBy(acquisition) ? "settled" : "notYours" } as const;
         db.bury(open, nowMs);
         return { kind: "settled" } as const;
       }),

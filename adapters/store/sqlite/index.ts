@@ -36,7 +36,7 @@ export async function openSqliteStore(options: {
   const { clock } = options;
   return {
     lease: leaseStore(connection, clock),
-    seats: seatStore(connection, opened.profileId),
+    seats: seatStore(connection, opened.profileId, clock),
     registrations: registrationStore(connection),
     threads: threadStore(connection),
     journal: journalStore(connection),

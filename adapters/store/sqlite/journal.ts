@@ -34,8 +34,10 @@ export const journalSql = {
   prune: `DELETE FROM tombstones WHERE (update_id, digest) IN (
       SELECT update_id, digest FROM tombstones INDEXED BY tombstones_by_age
       WHERE settled_at_ms <= ? ORDER BY settled_at_ms LIMIT ?)`,
-  bury: `INSERT INTO tombstones (update_id, digest, settled_at_ms) SELECT update_id, digest, ? FROM updates WHERE seq = ?
-    ON CONFLICT (update_id, digest) DO UPDATE SET settled_at_ms = excluded.settled_at_ms`,
+  bury: `INSERT INTO tombstones (update_id, digest, settled_at_ms, acquisition)
+      SELECT update_id, digest, ?, claim_acquisition FROM updates WHERE seq = ?
+    ON CONFLICT (update_id, digest) DO UPDATE
+      SET settled_at_ms = excluded.settled_at_ms, acquisition = excluded.acquisition`,
   remove: "DELETE FROM updates WHERE seq = ?",
   setAside: `INSERT INTO dead_letters
       (seq, update_id, digest, lane, body, admitted_at_ms, attempts, last_failure, reason, dead_at_ms)
@@ -43,6 +45,7 @@ export const journalSql = {
   isEndable: `SELECT 1 FROM updates AS u WHERE u.seq = ? AND (u.claim_acquisition IS NULL OR NOT EXISTS (
       SELECT 1 FROM registrations AS r
       WHERE r.seat = u.claim_seat AND r.instance_id = u.claim_instance AND r.ended IS NULL))`,
+  // A lane whose earlier entry is being tried again has no head: what follows waits for its outcome.
   // Steps from lane to lane in the partial index (one look-up each) instead of reading every row of a long lane.
   heads: `
     WITH RECURSIVE lanes (lane) AS (
@@ -56,6 +59,9 @@ export const journalSql = {
       SELECT (SELECT min(h.seq) FROM updates AS h INDEXED BY updates_unclaimed
               WHERE h.claim_acquisition IS NULL AND h.lane = lanes.lane)
       FROM lanes WHERE lanes.lane IS NOT NULL AND lanes.lane NOT IN (SELECT value FROM json_each(?))
+    ) AND NOT EXISTS (
+      SELECT 1 FROM updates AS r INDEXED BY updates_retried
+      WHERE r.attempts > 0 AND r.lane = u.lane AND r.seq < u.seq AND r.claim_acquisition IS NOT NULL
     ) ORDER BY u.seq LIMIT ?`,
 } as const;
 

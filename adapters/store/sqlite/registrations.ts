@@ -36,6 +36,11 @@ const sql = {
     WHERE claim_acquisition IS NOT NULL AND claim_seat = ? AND claim_instance IS NOT ?`,
   get: "SELECT generation, ended FROM registrations WHERE seat = ?",
   end: "UPDATE registrations SET ended = ?, ended_at_ms = ? WHERE seat = ?",
+  endOf: "UPDATE registrations SET ended = ?, ended_at_ms = ? WHERE seat = ? AND instance_id = ? AND ended IS NULL",
+  reclaimOf: `UPDATE updates SET redelivered = 1,
+      claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL
+    WHERE claim_acquisition IS NOT NULL AND claim_seat = ? AND claim_instance = ?`,
+  holder: "SELECT instance_id FROM seat_claims WHERE seat = ?",
   isCurrent: "SELECT 1 FROM registrations WHERE seat = ? AND instance_id = ? AND generation = ? AND ended IS NULL",
   all: `SELECT seat, instance_id, generation, incarnation, chat_id, thread_id, slot, thread_name, at_ms, ended
     FROM registrations ORDER BY seat`,
@@ -67,11 +72,19 @@ export function allRegistrations(
 
 const maybeIncarnation = (json: string | null): Incarnation | null => (json === null ? null : incarnationOf(json));
 
+/** The holder itself gives the seat up: its registration is over, and what it had in hand goes back. */
+export function endByHolder(connection: Connection, seat: SeatKey, instanceId: InstanceId, atMs: number): void {
+  connection.sql(sql.endOf).run("stopped" satisfies SeatEnd, atMs, seat, instanceId);
+  connection.sql(sql.reclaimOf).run(seat, instanceId);
+}
+
 export function registrationStore(connection: Connection): RegistrationStore {
   return {
     commit: ({ epoch, registration }) =>
       writeAsLeader(connection, epoch, () => {
         const { seat, instanceId, generation, incarnation, thread, atMs } = registration;
+        const holder = connection.sql<{ instance_id: InstanceId }>(sql.holder).get(seat);
+        if (holder !== undefined && holder.instance_id !== instanceId) return { kind: "superseded" } as const;
         const { chatId, threadId } = thread?.target ?? { chatId: null, threadId: null };
         const proof = incarnation === null ? null : JSON.stringify(incarnation);
         const [slot, name] = [thread?.slot ?? null, thread?.threadName ?? null];

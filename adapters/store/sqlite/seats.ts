@@ -6,8 +6,9 @@
  * expectation: the holder one wanted to replace has left by itself.
  */
 import { sameIncarnation, type InstanceId, type SeatKey } from "../../../machines/ids.ts";
-import type { SeatClaim, SeatStore } from "../../../services/ports.ts";
+import type { Clock, SeatClaim, SeatStore } from "../../../services/ports.ts";
 import type { Connection } from "./connection.ts";
+import { endByHolder } from "./registrations.ts";
 import { incarnationOf } from "./rows.ts";
 
 interface SeatClaimRow {
@@ -31,7 +32,7 @@ const claimOf = (row: SeatClaimRow): SeatClaim => ({
   incarnation: incarnationOf(row.incarnation),
 });
 
-export function seatStore(connection: Connection, profileId: string): SeatStore {
+export function seatStore(connection: Connection, profileId: string, clock: Clock): SeatStore {
   return {
     profileId: () => connection.read(() => profileId),
 
@@ -60,7 +61,8 @@ export function seatStore(connection: Connection, profileId: string): SeatStore 
 
     release: ({ seat, instanceId }) =>
       connection.write(() => {
-        connection.sql(sql.remove).run(seat, instanceId);
+        if (connection.sql(sql.remove).run(seat, instanceId).changes > 0)
+          endByHolder(connection, seat, instanceId, clock.nowMs());
       }),
   };
 }

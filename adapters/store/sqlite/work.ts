@@ -5,7 +5,8 @@
  *
  * Invariants:
  * 1. Only the seat's current registration claims; the check and the claim are one transaction.
- * 2. An entry is claimed only as the head of its lane: what came back to the journal is not overtaken.
+ * 2. An entry is claimed only as the head of its lane: what came back to the journal, or is tried again after its handler
+ *    failed, is not overtaken.
  * 3. Only the exact acquisition settles or returns an entry.
  */
 import type { AcquisitionId, InstanceId, JournalSeq, SeatKey } from "../../../machines/ids.ts";
@@ -26,11 +27,16 @@ export const workSql = {
   // Ids restart, so several entries may carry one id: they are claimed in order of admission.
   earliest: `SELECT ${entryColumns}, u.claim_seat, u.claim_instance, u.claim_acquisition
     FROM updates AS u INDEXED BY updates_by_id WHERE u.update_id = ? ORDER BY u.seq LIMIT 1`,
-  // The partial index of unclaimed entries holds exactly what may go first.
+  // The partial indices hold exactly what must go first: what is in nobody's hand, and what is being tried again.
   isOvertaking: `SELECT 1 FROM updates INDEXED BY updates_unclaimed
-    WHERE claim_acquisition IS NULL AND lane = ? AND seq < ? LIMIT 1`,
+      WHERE claim_acquisition IS NULL AND lane = :lane AND seq < :seq
+    UNION ALL
+    SELECT 1 FROM updates INDEXED BY updates_retried WHERE attempts > 0 AND lane = :lane AND seq < :seq
+    LIMIT 1`,
   claim: `UPDATE updates SET claim_seat = ?, claim_instance = ?, claim_generation = ?, claim_acquisition = ?
     WHERE seq = ?`,
+  wasSettledBy:
+    "SELECT 1 FROM tombstones INDEXED BY tombstones_by_acquisition WHERE acquisition IS NOT NULL AND acquisition = ?",
   isHeld: "SELECT 1 FROM updates WHERE seq = ? AND claim_acquisition = ?",
   putBack: `UPDATE updates SET attempts = attempts + 1, next_attempt_at_ms = ?, last_failure = ?,
       claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL
@@ -49,7 +55,8 @@ function claimEntry(connection: Connection, update: number, claimant: Claimant):
   // once admitted is ever forwarded, so "not open" always means "ended before".
   if (row === undefined) return { kind: "settled" };
   if (row.claim_acquisition !== null) return { kind: "heldElsewhere" };
-  if (connection.sql(workSql.isOvertaking).get(row.lane, row.seq) !== undefined) return { kind: "outOfOrder" };
+  if (connection.sql(workSql.isOvertaking).get({ lane: row.lane, seq: row.seq }) !== undefined)
+    return { kind: "outOfOrder" };
   const { seat, instanceId, generation, acquisition } = claimant;
   connection.sql(workSql.claim).run(seat, instanceId, generation, acquisition, row.seq);
   return { kind: "claimed", entry: entryOf(row) };
@@ -58,12 +65,14 @@ function claimEntry(connection: Connection, update: number, claimant: Claimant):
 export function workStore(connection: Connection): WorkStore {
   const isHeld = (seq: JournalSeq, acquisition: AcquisitionId): boolean =>
     connection.sql(workSql.isHeld).get(seq, acquisition) !== undefined;
+  const wasSettledBy = (acquisition: AcquisitionId): boolean =>
+    connection.sql(workSql.wasSettledBy).get(acquisition) !== undefined;
   return {
     claim: ({ updateId, claimant }) => connection.grouped(() => claimEntry(connection, updateId, claimant)),
 
     settle: ({ seq, acquisition, nowMs }) =>
       connection.grouped(() => {
-        if (!isHeld(seq, acquisition)) return { kind: "notYours" } as const;
+        if (!isHeld(seq, acquisition)) return { kind: wasSettledBy(acquisition) ? "settled" : "notYours" } as const;
         bury(connection, seq, nowMs);
         return { kind: "settled" } as const;
       }),

@@ -10,119 +10,19 @@
  * Bounds: updates; handler failures; lost requests; lost claims; silences; deaths; one change of leader.
  */
 import type { AnyEventObject, AnyStateMachine } from "xstate";
-import { attemptsMax, deliveryMachine } from "../../../machines/delivery.machine.ts";
 import type { DeliveryContext, DeliveryInput, ForwardAnswer, Recipient } from "../../../machines/delivery.machine.ts";
 import { chatId, epoch, generation, instanceId, seatKey, threadId, updateId } from "../../../machines/ids.ts";
 import type { Epoch } from "../../../machines/ids.ts";
 import { brokenIn } from "../../../machines/invariants.ts";
-import type { LeaderWriteView, WorldView } from "../../../machines/invariants.ts";
+import type { WorldView } from "../../../machines/invariants.ts";
 import type { UpdateFacts } from "../../../machines/updates.rules.ts";
 import { chartOf, worldDefaults } from "../../../testing/explorer/index.ts";
 import type { Action, Order, Outcome, Reaction, Request, World } from "../../../testing/explorer/index.ts";
+import { beginning, entryOf, faithfulDelivery, spend, withEntry, withLeader } from "./delivery.env.ts";
+import type { DeliveryBounds, DeliveryEnv, DeliveryRules, Name, Sitting } from "./delivery.env.ts";
 
-export interface DeliveryBudgets {
-  /** Handler failures. */
-  readonly failures: number;
-  /** Requests that fail their asker, in each of the three ways. */
-  readonly losses: number;
-  /** Claims that stand although the store's answer did not reach the inbox, which asks again. */
-  readonly claimLosses: number;
-  /** A leader takes a live sitter for silent. */
-  readonly silences: number;
-  /** A dies. */
-  readonly deaths: number;
-  /** The first leader dies, instead of going on without knowing. */
-  readonly crashes: number;
-  /** Look-ups that find no owner for good. */
-  readonly unowned: number;
-}
-
-export interface DeliveryBounds extends DeliveryBudgets {
-  readonly updates: number;
-  readonly leaders: 1 | 2;
-  /** Whether an update that nobody takes may be set aside. */
-  readonly isPatienceFinite: boolean;
-  /** Numbers of the updates that a stranger wrote. */
-  readonly foreign: readonly number[];
-  /** Handler failures that each update comes with. */
-  readonly attempts: number;
-}
-
-type Name = "A" | "B";
-interface Sitting {
-  readonly name: Name;
-  /** Number of the registration. */
-  readonly number: number;
-}
-
-interface Entry {
-  readonly is: "open" | "settled" | "dropped" | "deadLettered";
-  readonly claim: Name | null;
-  /** A handler of the claimant has it. */
-  readonly isGiven: boolean;
-  readonly attempts: number;
-  // What the properties speak of:
-  readonly ends: number;
-  readonly handedOut: number;
-  readonly overtook: boolean;
-  readonly wasEverGiven: boolean;
-}
-
-interface Leader {
-  readonly is: "none" | "up" | "fenced" | "gone";
-  /** The head that the dispatcher has read and not begun with. */
-  readonly read: { readonly update: number; readonly attempts: number } | null;
-  readonly inHand: number | null;
-  /** Whom it believes to sit. */
-  readonly sitter: Sitting | null;
-}
-
-interface Person {
-  readonly isAlive: boolean;
-  /** The registration that a leader acknowledged last. */
-  readonly number: number;
-}
-
-export interface DeliveryEnv {
-  readonly epoch: number;
-  readonly leaders: readonly Leader[];
-  readonly entries: readonly Entry[];
-  /** The store's current registration of the seat. */
-  readonly current: Sitting | null;
-  readonly people: Readonly<Record<Name, Person>>;
-  readonly registrations: number;
-  readonly left: DeliveryBudgets;
-  readonly wrongWrites: readonly LeaderWriteView[];
-}
-
-/** What store and inboxes do, replaceable one by one to seed faults. */
-export interface DeliveryRules {
-  readonly machine: AnyStateMachine;
-  readonly mayEnd: (env: DeliveryEnv, under: Epoch) => boolean;
-  readonly mayBeEnded: (env: DeliveryEnv, entry: Entry) => boolean;
-  /** An earlier entry of the lane lies unclaimed. */
-  readonly isOvertaking: (env: DeliveryEnv, update: number) => boolean;
-  readonly isCurrent: (env: DeliveryEnv, who: Sitting) => boolean;
-  readonly isRepeated: (entry: Entry, by: Name) => boolean;
-  readonly isTaken: (entry: Entry) => boolean;
-  /** Whether an inbox holds back what it claims while an earlier claim of its own is in doubt. */
-  readonly waitsForDoubt: boolean;
-  /** Whose claims go back to the journal when this instance registers. */
-  readonly losesClaim: (claimant: Name, registered: Name) => boolean;
-}
-
-export const faithfulDelivery: DeliveryRules = {
-  machine: deliveryMachine,
-  mayEnd: (env, under) => under === env.epoch,
-  mayBeEnded: (env, { is, claim }) => is === "open" && (claim === null || env.current?.name !== claim),
-  isOvertaking: (env, update) => env.entries.slice(0, update).some((each) => each.is === "open" && each.claim === null),
-  isCurrent: (env, who) => env.current?.name === who.name && env.current.number === who.number,
-  isRepeated: (entry, by) => entry.claim === by,
-  isTaken: (entry) => entry.claim !== null,
-  // services/inbox.ts goes on to the next update; with lost claims that breaks the order, so the checked worlds have none.
-  waitsForDoubt: false,
-  losesClaim: (claimant, registered) => claimant !== registered,
-};
+export { faithfulDelivery } from "./delivery.env.ts";
+export type { DeliveryBounds, DeliveryRules } from "./delivery.env.ts";
 
 type DeliveryView = WorldView & { readonly strangersHeard: boolean };
 
@@ -173,41 +73,6 @@ export function deliveryWorld(
     goal: (env) => env.entries.every((each) => each.is !== "open"),
   };
 }
-
-function beginning(bounds: DeliveryBounds): DeliveryEnv {
-  const entry = { is: "open", claim: null, isGiven: false, attempts: bounds.attempts } as const;
-  const ghost = { ends: 0, handedOut: 0, overtook: false, wasEverGiven: false };
-  const leader = { is: "none", read: null, inHand: null, sitter: null } as const;
-  const { failures, losses, claimLosses, silences, deaths, crashes, unowned } = bounds;
-  return {
-    epoch: 1,
-    leaders: [0, 1].slice(0, bounds.leaders).map((each) => (each === 0 ? { ...leader, is: "up" } : leader)),
-    entries: Array.from({ length: bounds.updates }, () => ({ ...entry, ...ghost })),
-    current: null,
-    people: { A: { isAlive: true, number: 0 }, B: { isAlive: true, number: 0 } },
-    registrations: 0,
-    left: { failures, losses, claimLosses, silences, deaths, crashes, unowned },
-    wrongWrites: [],
-  };
-}
-
-const spend = (env: DeliveryEnv, what: keyof DeliveryBudgets): DeliveryEnv => ({
-  ...env,
-  left: { ...env.left, [what]: env.left[what] - 1 },
-});
-const withEntry = (env: DeliveryEnv, update: number, over: Partial<Entry>): DeliveryEnv => ({
-  ...env,
-  entries: env.entries.map((each, index) => (index === update ? { ...each, ...over } : each)),
-});
-const withLeader = (env: DeliveryEnv, leader: number, over: Partial<Leader>): DeliveryEnv => ({
-  ...env,
-  leaders: env.leaders.map((each, index) => (index === leader ? { ...each, ...over } : each)),
-});
-const entryOf = (env: DeliveryEnv, update: number): Entry => {
-  const entry = env.entries[update];
-  if (entry === undefined) throw new Error(`the delivery world has no update ${update}`);
-  return entry;
-};
 
 const factsOf = (update: number, isForeign: boolean): UpdateFacts => ({
   updateId: updateId(update),

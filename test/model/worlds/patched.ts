@@ -23,6 +23,7 @@ function changedAt(value: unknown, path: readonly string[], change: (part: never
 /** The chart with what stands at `path` (names and indices, separated by `/`) of its configuration changed. */
 export function patched(machine: AnyStateMachine, path: string, change: (part: never) => unknown): AnyStateMachine {
   const config = changedAt(machine.config, path.split("/"), change);
-  // The shape is that of the chart it was made from.
-  return createMachine(config as Parameters<typeof createMachine>[0], machine.implementations) as AnyStateMachine;
+  // The shape is that of the chart it was made from, and so are the names of what fills it.
+  const make = createMachine as unknown as (config: unknown, implementations: unknown) => AnyStateMachine;
+  return make(config, machine.implementations);
 }

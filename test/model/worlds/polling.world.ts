@@ -20,7 +20,7 @@ import { chartOf, worldDefaults } from "../../../testing/explorer/index.ts";
 import type { Action, Outcome, Request, World } from "../../../testing/explorer/index.ts";
 
 export interface PollingBudgets {
-  /** Answers to a poll that are no batch: 409 of a foreign poller, 429, 401, 5xx, a spent lease, a batch out of order. */
+  /** Answers to a poll that are no batch: 409 of a foreign poller or a webhook, 429, 401, 5xx, a spent lease, a batch out of order. */
   readonly troubles: number;
   /** Requests that fail their asker, in each of the three ways. */
   readonly losses: number;
@@ -255,6 +255,7 @@ function fetched(env: PollingEnv, { by, input }: Request): readonly Outcome<Poll
   return [
     ...outcomes,
     asked({ kind: "conflict", jitter, reason: "" }, troubled),
+    asked({ kind: "webhook", jitter, reason: "" }, troubled),
     asked({ kind: "throttled", jitter, retryAfterMs: 1, reason: "" }, troubled),
     ...(open.length > 1 ? [asked(batchOf([...open].reverse()), spend(confirmed, "troubles"))] : []),
   ];

@@ -2,7 +2,7 @@
  * World `registration`: one seat at the leaders of two epochs, and the two instances that come to it.
  *
  * Owns: the network, the store's registrations and threads (faithful to `RegistrationStore` and `ThreadStore`), Telegram's
- * threads, who lives. Does not own: what a seat decides (`registrationMachine`, with `provisioningMachine` as its child).
+ * threads, who lives. Does not own: what a seat decides (`registrationMachine`, with `provisioningMachine` and `cleanupMachine` as its children).
  *
  * A registers with a fresh generation for each attempt; once it is dead or has left, B does. A message is delivered at any
  * later moment, also when its sender has given up or is dead. The first leader is not told that it has lost.
@@ -10,12 +10,11 @@
  * Bounds: attempts of A; heartbeats, farewells, deaths; answers not waited for; failed requests; Telegram's refusals.
  */
 import type { AnyEventObject, AnyStateMachine } from "xstate";
-import { chatId, epoch, generation, instanceId, seatKey, threadId } from "../../../machines/ids.ts";
-import type { Epoch, ThreadId } from "../../../machines/ids.ts";
+import { cleanupMachine } from "../../../machines/cleanup.machine.ts";
+import { epoch, generation, instanceId } from "../../../machines/ids.ts";
 import { brokenIn } from "../../../machines/invariants.ts";
-import type { LeaderWriteView, WorldView } from "../../../machines/invariants.ts";
-import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
-import type { CreateAnswer, ProvisioningContext } from "../../../machines/provisioning.machine.ts";
+import type { WorldView } from "../../../machines/invariants.ts";
+import type { ProvisioningContext } from "../../../machines/provisioning.machine.ts";
 import { defaultSeatTimings, registrationMachine } from "../../../machines/registration.machine.ts";
 import type {
   Follower,
@@ -23,118 +22,27 @@ import type {
   RegistrationFact,
   RegistrationInput,
   SeatWrite,
-  Sitter,
 } from "../../../machines/registration.machine.ts";
 import { ambiguousProvisionMs } from "../../../machines/threads.rules.ts";
-import type { PendingProvision, ThreadView } from "../../../machines/threads.rules.ts";
 import { chartOf, worldDefaults } from "../../../testing/explorer/index.ts";
-import type {
-  Action,
-  CompanionFact,
-  Order,
-  Outcome,
-  Reaction,
-  Request,
-  RequestFault,
-  World,
-} from "../../../testing/explorer/index.ts";
+import type { Action, CompanionFact, Order, Reaction, World } from "../../../testing/explorer/index.ts";
+import {
+  beginning,
+  chat,
+  faithfulRegistration,
+  leaderOf,
+  nameOf,
+  seat,
+  sent,
+  spend,
+  withPerson,
+  withSeat,
+} from "./registration.env.ts";
+import type { Name, RegistrationBounds, RegistrationEnv, RegistrationRules } from "./registration.env.ts";
+import { commitOf, faultsOf } from "./registration.store.ts";
 
-export interface RegistrationBudgets {
-  readonly heartbeats: number;
-  readonly farewells: number;
-  readonly deaths: number;
-  /** Attempts that their sender does not wait for any longer. */
-  readonly impatience: number;
-  /** Requests of the seat that fail their asker, other than commits of a registration. */
-  readonly losses: number;
-  /** Commits of a registration that fail their asker; they may have gone through. */
-  readonly commitLosses: number;
-  /** Answers of Telegram to a creation that are no success, and letters that another seat takes first. */
-  readonly troubles: number;
-  /** Connections of a live sitter that close, or cannot be watched. */
-  readonly closings: number;
-  /** Looks at a process that prove nothing. */
-  readonly unprovable: number;
-  /** The first leader dies. */
-  readonly crashes: number;
-  /** A quarter of an hour passes over a creation with an unknown outcome. */
-  readonly waits: number;
-}
-
-export interface RegistrationBounds extends RegistrationBudgets {
-  readonly attempts: number;
-  /** Whether a registration still arrives after its sender has died or left. */
-  readonly isLateOfTheGone: boolean;
-  readonly leaders: 1 | 2;
-}
-
-type Name = "A" | "B";
-
-interface Person {
-  readonly is: "here" | "dead" | "left";
-  /** Attempts so far. */
-  readonly attempts: number;
-  readonly waitsFor: string | null;
-  readonly registered: string | null;
-}
-
-interface Message {
-  readonly to: number;
-  readonly type: "follower.register" | "follower.heartbeat" | "follower.heard" | "follower.disconnect";
-  readonly generation: string;
-}
-
-interface SeatGhost {
-  readonly isUp: boolean;
-  /** Generation that sits, as the chart's own facts tell it. */
-  readonly sits: string | null;
-  /** Generation whose connection is watched. */
-  readonly watched: string | null;
-  /** A farewell is being carried out. */
-  readonly isCleaning: boolean;
-}
-
-export interface RegistrationEnv {
-  readonly epoch: number;
-  readonly seats: readonly SeatGhost[];
-  readonly people: Readonly<Record<Name, Person>>;
-  readonly net: readonly Message[];
-  /** The store's current registration. */
-  readonly registration: string | null;
-  readonly binding: number | null;
-  readonly provision: PendingProvision | null;
-  readonly isCleanupIntended: boolean;
-  /** Threads of this seat at Telegram. */
-  readonly threads: readonly number[];
-  readonly nowMs: number;
-  readonly left: RegistrationBudgets;
-  // What the properties speak of:
-  readonly committed: readonly string[];
-  readonly farewells: readonly string[];
-  readonly staleEffects: number;
-  readonly isDoubled: boolean;
-  readonly isInterleaved: boolean;
-  readonly isLivingReplaced: boolean;
-  readonly wrongWrites: readonly LeaderWriteView[];
-}
-
-/** What the store does, replaceable one by one to seed faults. */
-export interface RegistrationRules {
-  readonly machine: AnyStateMachine;
-  readonly provisioning: AnyStateMachine;
-  readonly mayWrite: (env: RegistrationEnv, under: Epoch) => boolean;
-  readonly mayIntend: (env: RegistrationEnv, abandons: string | null) => boolean;
-  /** Whether a registration is committed only for whoever holds the claim on the seat. */
-  readonly comparesClaim: boolean;
-}
-
-export const faithfulRegistration: RegistrationRules = {
-  machine: registrationMachine,
-  provisioning: provisioningMachine,
-  mayWrite: (env, under) => under === env.epoch,
-  mayIntend: (env, abandons) => env.binding === null && (env.provision === null || env.provision.id === abandons),
-  comparesClaim: false,
-};
+export { faithfulRegistration } from "./registration.env.ts";
+export type { RegistrationBounds, RegistrationRules } from "./registration.env.ts";
 
 interface RegistrationSeen {
   readonly isLive: boolean;
@@ -146,11 +54,9 @@ interface RegistrationView extends WorldView {
 }
 
 const seatPlace = (leader: number): string => `seat${leader + 1}`;
-const childPlace = (leader: number): string => `provisioning${leader + 1}`;
-const leaderOf = (token: string): number => Number(token.slice(-1)) - 1;
-const nameOf = (token: string): Name => (token.startsWith("A") ? "A" : "B");
-const seat = seatKey("seat");
-const chat = chatId(-1);
+const provisioningPlace = (leader: number): string => `provisioning${leader + 1}`;
+const cleanupPlace = (leader: number): string => `cleanup${leader + 1}`;
+const placesPerLeader = 3;
 
 export function registrationWorld(
   bounds: RegistrationBounds,
@@ -164,8 +70,13 @@ export function registrationWorld(
     name,
     orphansMax: 2,
     places: leaders.flatMap((leader) => [
-      { name: seatPlace(leader), chart: charts.seat, hosts: { provisioning: childPlace(leader) } },
-      { name: childPlace(leader), chart: charts.child },
+      {
+        name: seatPlace(leader),
+        chart: charts.seat,
+        hosts: { provisioning: provisioningPlace(leader), cleanup: cleanupPlace(leader) },
+      },
+      { name: provisioningPlace(leader), chart: charts.provisioning },
+      { name: cleanupPlace(leader), chart: charts.cleanup },
     ]),
     start: { env: beginning(bounds), orders: [openSeat(0)] },
     actions: (env) => [
@@ -191,49 +102,6 @@ export function registrationWorld(
     mayEnd: () => true,
   };
 }
-
-function beginning(bounds: RegistrationBounds): RegistrationEnv {
-  const { attempts: _attempts, isLateOfTheGone: _isLate, leaders, ...left } = bounds;
-  const person = { is: "here", attempts: 0, waitsFor: null, registered: null } as const;
-  const ghost = { sits: null, watched: null, isCleaning: false };
-  return {
-    epoch: 1,
-    seats: [0, 1].slice(0, leaders).map((each) => ({ ...ghost, isUp: each === 0 })),
-    people: { A: person, B: person },
-    net: [],
-    registration: null,
-    binding: null,
-    provision: null,
-    isCleanupIntended: false,
-    threads: [],
-    nowMs: 0,
-    left,
-    committed: [],
-    farewells: [],
-    staleEffects: 0,
-    isDoubled: false,
-    isInterleaved: false,
-    isLivingReplaced: false,
-    wrongWrites: [],
-  };
-}
-
-const spend = (env: RegistrationEnv, what: keyof RegistrationBudgets): RegistrationEnv => ({
-  ...env,
-  left: { ...env.left, [what]: env.left[what] - 1 },
-});
-const withPerson = (env: RegistrationEnv, name: Name, over: Partial<Person>): RegistrationEnv => ({
-  ...env,
-  people: { ...env.people, [name]: { ...env.people[name], ...over } },
-});
-const withSeat = (env: RegistrationEnv, leader: number, over: Partial<SeatGhost>): RegistrationEnv => ({
-  ...env,
-  seats: env.seats.map((each, index) => (index === leader ? { ...each, ...over } : each)),
-});
-const sent = (env: RegistrationEnv, message: Message): RegistrationEnv => {
-  const order = (each: Message): string => JSON.stringify(each);
-  return { ...env, net: [...env.net, message].sort((a, b) => (order(a) < order(b) ? -1 : 1)) };
-};
 
 function openSeat(leader: number): Order {
   const input: RegistrationInput = {
@@ -266,20 +134,21 @@ function chartsOf({ machine, provisioning }: RegistrationRules) {
   };
   return {
     seat: once(machine, () => seatChart(machine)),
-    child: once(provisioning, () => provisioningChart(provisioning)),
+    provisioning: once(provisioning, () => provisioningChart(provisioning)),
+    cleanup: once(cleanupMachine, () => chartOf(cleanupMachine)),
   };
 }
 
 const seatChart = (machine: AnyStateMachine) =>
   chartOf(machine, {
     companions: ["watchFollower"],
-    children: ["provisioning"],
+    children: ["provisioning", "cleanup"],
     project: (snapshot) => {
       // A seeded variant of the registration chart has its context.
       const { epoch: under, sitter, deferred, ...rest } = snapshot.context as RegistrationContext;
       // What a finished registration, farewell or look at a process leaves behind decides nothing.
       const isIn = (...states: readonly string[]): boolean => states.some((each) => snapshot.matches(each));
-      const isLeaving = isIn("disconnecting", "cleaning");
+      const isLeaving = isIn("disconnecting");
       const isAtRest = isLeaving || isIn("vacant", "live", "suspect", "preserved", "ending", "confirmingDeath");
       const { candidate, candidateThread } = rest;
       return {
@@ -405,7 +274,8 @@ function leadershipActions(env: RegistrationEnv, bounds: RegistrationBounds): Ac
       env: withSeat(spend(env, "crashes"), 0, { isUp: false, sits: null, watched: null, isCleaning: false }),
       orders: [
         { kind: "remove", place: seatPlace(0) },
-        { kind: "remove", place: childPlace(0) },
+        { kind: "remove", place: provisioningPlace(0) },
+        { kind: "remove", place: cleanupPlace(0) },
       ],
     });
   if (env.left.waits > 0 && env.provision !== null)
@@ -415,165 +285,6 @@ function leadershipActions(env: RegistrationEnv, bounds: RegistrationBounds): Ac
       env: { ...spend(env, "waits"), nowMs: env.nowMs + ambiguousProvisionMs },
     });
   return actions;
-}
-
-// -------------------------------------------------------------------------------------------- what requests come to
-
-function faultsOf(env: RegistrationEnv, src: string, phase: "issued" | "committed"): RequestFault<RegistrationEnv>[] {
-  const budget = src === "commitRegistration" ? "commitLosses" : "losses";
-  if (env.left[budget] === 0) return [];
-  const next = spend(env, budget);
-  if (phase === "committed") return [{ kind: "answerLost", env: next }];
-  const fails = { kind: "notCommitted", env: next } as const;
-  return src === "deleteThread" ? [fails, { kind: "unanswered", env: next }] : [fails];
-}
-
-function commitOf(
-  env: RegistrationEnv,
-  request: Request,
-  rules: RegistrationRules,
-): readonly Outcome<RegistrationEnv>[] {
-  const answered = (next: RegistrationEnv, output: unknown): Outcome<RegistrationEnv> => ({
-    env: next,
-    answer: { output },
-  });
-  const { src, input } = request;
-  // Inputs are what the charts pass to the slots of these names.
-  switch (src) {
-    case "viewThreads":
-      return [answered(env, { view: threadsOf(env), nowMs: env.nowMs })];
-    case "createThread":
-      return created(env).map(({ env: next, answer }) => answered(next, answer));
-    case "proveDeath": {
-      const { sitter } = input as SeatWrite;
-      const looks = [answered(env, env.people[nameOf(sitter.generation)].is === "here" ? "alive" : "dead")];
-      return env.left.unprovable === 0 ? looks : [...looks, answered(spend(env, "unprovable"), "unverifiable")];
-    }
-    default: {
-      const { epoch: under } = input as { readonly epoch: Epoch };
-      if (!rules.mayWrite(env, under)) return [answered(env, { kind: "fenced" })];
-      const { env: next, kind } = written(env, request, rules);
-      const outcome = answered(noted(next, under), { kind });
-      if (src !== "intendThread" || env.left.troubles === 0) return [outcome];
-      // Another seat was faster with the letter.
-      return [outcome, answered(spend(env, "troubles"), { kind: "conflict" })];
-    }
-  }
-}
-
-function noted(env: RegistrationEnv, presented: Epoch): RegistrationEnv {
-  const current = epoch(env.epoch);
-  if (presented === current) return env;
-  return { ...env, wrongWrites: [{ by: instanceId("leader"), presented, current, accepted: true }] };
-}
-
-interface Written {
-  readonly env: RegistrationEnv;
-  readonly kind: string;
-}
-
-function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rules: RegistrationRules): Written {
-  const leader = leaderOf(by);
-  switch (src) {
-    case "intendThread": {
-      const { provision, abandons } = input as { provision: PendingProvision; abandons: string | null };
-      return rules.mayIntend(env, abandons)
-        ? { env: { ...env, provision }, kind: "intended" }
-        : { env, kind: "conflict" };
-    }
-    case "bindThread": {
-      const { threadId: binding } = input as { threadId: ThreadId };
-      return { env: { ...env, binding, provision: null }, kind: "bound" };
-    }
-    case "giveUpThread": {
-      const { provisionId, as } = input as { provisionId: string; as: "abandoned" | "ambiguous" };
-      if (env.provision?.id !== provisionId) return { env, kind: "noted" };
-      const provision: PendingProvision | null = as === "abandoned" ? null : { ...env.provision, status: "ambiguous" };
-      return { env: { ...env, provision }, kind: "noted" };
-    }
-    case "commitRegistration":
-      return registered(env, (input as SeatWrite).sitter, { leader, orphan, comparesClaim: rules.comparesClaim });
-    case "endRegistration": {
-      const { generation: token } = (input as SeatWrite).sitter;
-      if (env.registration !== null && env.registration !== token) return { env, kind: "superseded" };
-      return { env: { ...env, registration: null }, kind: "ended" };
-    }
-    case "intendCleanup": {
-      const { generation: token } = (input as SeatWrite).sitter;
-      // A farewell of another generation must not come to this.
-      const staleEffects = env.staleEffects + (env.farewells.includes(token) ? 0 : 1);
-      const intended = { ...env, isCleanupIntended: true, staleEffects };
-      return { env: orphan ? intended : withSeat(intended, leader, { isCleaning: true }), kind: "intended" };
-    }
-    case "deleteThread": {
-      const { threadId: gone } = (input as SeatWrite).sitter.thread.target;
-      const done = orphan ? env : withSeat(env, leader, { isCleaning: false });
-      const deleted = { ...done, threads: env.threads.filter((each) => each !== gone) };
-      if (!env.isCleanupIntended || env.binding !== gone) return { env: deleted, kind: "superseded" };
-      return { env: { ...deleted, binding: null, isCleanupIntended: false }, kind: "removed" };
-    }
-    default:
-      throw new Error(`the registration world answers no ${src}`);
-  }
-}
-
-function registered(
-  env: RegistrationEnv,
-  sitter: Sitter,
-  {
-    leader,
-    orphan,
-    comparesClaim,
-  }: { readonly leader: number; readonly orphan: boolean; readonly comparesClaim: boolean },
-): Written {
-  const token: string = sitter.generation;
-  const isClaimant = nameOf(token) === (env.people.A.is === "here" ? "A" : "B");
-  // The store has no such answer today: to the chart it is as if the epoch were over.
-  if (comparesClaim && !isClaimant) return { env, kind: "fenced" };
-  const before = env.registration;
-  return {
-    kind: "committed",
-    env: {
-      ...env,
-      registration: token,
-      isCleanupIntended: false,
-      committed: [...new Set([...env.committed, token])].sort(),
-      isInterleaved: env.isInterleaved || (!orphan && env.seats[leader]?.isCleaning === true),
-      isLivingReplaced: env.isLivingReplaced || (before !== null && nameOf(before) === "B" && !isClaimant),
-    },
-  };
-}
-
-const threadsOf = (env: RegistrationEnv): ThreadView => ({
-  bindings:
-    env.binding === null
-      ? []
-      : [
-          {
-            seat,
-            thread: { target: { chatId: chat, threadId: threadId(env.binding) }, slot: "A", threadName: "a" },
-            createdAtMs: 0,
-          },
-        ],
-  provisions: env.provision === null ? [] : [env.provision],
-});
-
-function created(env: RegistrationEnv): readonly { readonly env: RegistrationEnv; readonly answer: CreateAnswer }[] {
-  const thread = Math.max(0, ...env.threads) + 1;
-  // After a quarter of an hour a second one is the rule's own choice.
-  const isDoubled = env.isDoubled || (env.threads.length > 0 && env.nowMs === 0);
-  const done = { ...env, threads: [...env.threads, thread], isDoubled };
-  const fine = { env: done, answer: { kind: "created", threadId: threadId(thread) } } as const;
-  if (env.left.troubles === 0) return [fine];
-  const trouble = (next: RegistrationEnv, kind: "rejected" | "ambiguous") =>
-    ({ env: spend(next, "troubles"), answer: { kind, reason: "" } }) as const;
-  return [
-    fine,
-    trouble(env, "rejected"),
-    trouble(env, "ambiguous"),
-    trouble(done, "ambiguous"),
-    { env: spend(env, "troubles"), answer: { kind: "later", afterMs: 1, reason: "" } },
-  ];
 }
 
 // --------------------------------------------------------------------------------------------------- what comes of it
@@ -623,7 +334,7 @@ function answeredTo(
 function viewOf(env: RegistrationEnv, seen: readonly (RegistrationSeen | null)[]): RegistrationView {
   const own = new Set<string>();
   env.seats.forEach(({ sits }, leader) => {
-    const here = seen[leader * 2] ?? null;
+    const here = seen[leader * placesPerLeader] ?? null;
     if (here === null) return;
     if (here.sitter !== sits) own.add("registration/sitterOnlyByCommit");
     if (!here.isLive || here.sitter === null) return;

@@ -6,6 +6,7 @@
 import type { AnyStateMachine } from "xstate";
 import { activationMachine } from "../../../machines/activation.machine.ts";
 import type { ActivationEvent } from "../../../machines/activation.machine.ts";
+import { cleanupMachine } from "../../../machines/cleanup.machine.ts";
 import { deliveryMachine } from "../../../machines/delivery.machine.ts";
 import type { DeliveryEvent } from "../../../machines/delivery.machine.ts";
 import { instanceMachine } from "../../../machines/instance.machine.ts";
@@ -54,6 +55,8 @@ export const charts: readonly CataloguedChart[] = [
     }),
     companions: ["endpoint", "dispatcher", "poller"],
   },
+  // Its event type says so: it is sent none.
+  { file: "cleanup.machine.ts", machine: cleanupMachine, events: [], companions: [] },
   {
     file: "delivery.machine.ts",
     machine: deliveryMachine,
@@ -72,6 +75,7 @@ export const charts: readonly CataloguedChart[] = [
       "lease.lost": true,
       "lease.releasing": true,
       "lease.released": true,
+      "lease.troubled": true,
       "membership.registered": true,
       "membership.lost": true,
       "membership.refused": true,
@@ -103,7 +107,7 @@ export const charts: readonly CataloguedChart[] = [
     events: eventsOf<PollingCommand>({ "polling.stop": true }),
     companions: [],
   },
-  // Its event type says so: it is sent none.
+  // Sent none, too.
   { file: "provisioning.machine.ts", machine: provisioningMachine, events: [], companions: [] },
   {
     file: "registration.machine.ts",

@@ -6,7 +6,7 @@ import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
 import { chat, me, mySeat, thread } from "../../support/charts/samples.ts";
 
-const start = () =>
+const start = (hadThread = false) =>
   playChart(activationMachine, {
     epoch: epoch(4),
     seat: mySeat,
@@ -14,6 +14,7 @@ const start = () =>
     chatId: chat,
     threadName: "Work",
     capabilityMs: 2_500,
+    hadThread,
   });
 const bound = { kind: "bound", thread: thread() } as const;
 const committed = { kind: "committed" } as const;
@@ -50,6 +51,15 @@ describe("becoming the bus leader, in order", () => {
     expect(running(chart)).toEqual(companions);
     expect(chart.facts).toEqual([]);
     expect(chart.send({ type: "polling.started" }).facts).toEqual([{ type: "activation.active", thread: thread() }]);
+  });
+
+  it("asks nobody for topics when it had a thread as a follower a moment ago", () => {
+    expect(Object.keys(start(true).requests)).toEqual(["provisioning"]);
+  });
+
+  it("asks all the same after a step that failed: the thread may have been the reason", () => {
+    const chart = start(true).answer("provisioning", { kind: "rejected", reason: "x" }).after("retryPause");
+    expect(chart.requests).toEqual({ identify: undefined });
   });
 
   it("ignores words of companions that do not run yet", () => {
@@ -103,6 +113,12 @@ describe("rolling back", () => {
     ["the endpoint cannot open", () => listening().send({ type: "endpoint.failed", reason: "in use" }), "endpoint"],
     ["the endpoint breaks later", () => active().send({ type: "endpoint.failed", reason: "gone" }), "endpoint"],
     ["a companion breaks", () => active().send(broke), "unavailable"],
+    [
+      "the seat cannot be written in classic",
+      () => start().answer("identify", { kind: "noTopics" }).fail("seatOwn"),
+      "unavailable",
+    ],
+    ["a companion breaks in classic", () => classic().send(broke), "unavailable"],
   ])("undoes everything when %s, says so, and tries again", (_, failed, trouble) => {
     const chart = failed();
     expect(chart.state).toBe("rollingBack");
@@ -122,6 +138,23 @@ describe("rolling back", () => {
     expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
     const asked = start().answer("identify", { kind: "unavailable", reason: "429", afterMs: 7_000 });
     expect(asked.timers).toEqual({ retryPause: 7_000 });
+  });
+
+  it("waits what Telegram asked for once, and not again for a failure of another kind", () => {
+    const asked = () =>
+      start().answer("identify", { kind: "unavailable", reason: "429", afterMs: 20_000 }).after("retryPause");
+    const topics = asked().answer("identify", { kind: "topics" }).answer("provisioning", bound).fail("seatOwn");
+    expect(topics.timers).toEqual({ retryPause: 500 });
+    const noTopics = asked().answer("identify", { kind: "noTopics" }).fail("seatOwn");
+    expect(noTopics.timers).toEqual({ retryPause: 500 });
+    expect(asked().fail("identify").timers).toEqual({ retryPause: 500 });
+  });
+
+  it("counts its failures anew once it polls in classic, not sooner", () => {
+    const chart = start().fail("identify").after("retryPause").answer("identify", { kind: "noTopics" });
+    chart.answer("seatOwn", committed);
+    expect(chart.context.failures).toBe(1);
+    expect(chart.send({ type: "polling.started" }).send(broke).timers).toEqual({ retryPause: 250 });
   });
 
   it("counts its failures anew once it was active", () => {
@@ -148,6 +181,17 @@ describe("an epoch that is over", () => {
   });
 });
 
+describe("fenced off", () => {
+  it("stays still, whatever a companion of the past says", () => {
+    const chart = classic().send({ type: "polling.fenced" }).send(broke).send(answered).send(troubled("conflict"));
+    chart.send({ type: "polling.started" }).send({ type: "endpoint.failed", reason: "late" });
+    expect(chart.state).toBe("fencedOff");
+    expect(chart.latest).toEqual([]);
+    expect(chart.facts.slice(-2)).toEqual([{ type: "activation.doubted" }, fenced]);
+    expect(chart.timers).toEqual({});
+  });
+});
+
 describe("classic: a bot without topics", () => {
   it("takes its seat without a thread, then dispatches and polls for itself, with no endpoint", () => {
     const chart = start().answer("identify", { kind: "noTopics" });
@@ -157,8 +201,14 @@ describe("classic: a bot without topics", () => {
     expect(chart.send(answered).told).toEqual([{ to: "dispatcher", event: { type: "journal.changed" } }]);
   });
 
-  it("tries again when its seat could not be written", () => {
-    expect(start().answer("identify", { kind: "noTopics" }).fail("seatOwn").state).toBe("rollingBack");
+  it("updates/OP-31: doubts its lease at once when somebody else polls, and not for other trouble", () => {
+    for (const reached of [classic, scheduled, switching]) {
+      const { state } = reached();
+      const chart = reached().send(troubled("conflict"));
+      expect(chart.latest).toEqual([{ type: "activation.doubted" }]);
+      expect(chart.send(troubled("failed")).latest).toEqual([]);
+      expect(chart.state).toBe(state);
+    }
   });
 
   it.each([

@@ -1,13 +1,12 @@
-/** Who may call what: the table of protocol §4.9 row by row, both ways, and the confinement of our own calls. */
+/** Who may call what: the table of protocol §4.9 row by row, both ways. Our own calls are in `calls-own.test.ts`. */
 import { describe, expect, it } from "vitest";
 import {
   asBody,
   canonicalInteger,
-  confineOwnCall,
   isRetrySafe,
   mayV1FollowerCall,
-  messageOf,
   messagesMade,
+  messagesOf,
   withoutMarkers,
 } from "../../../machines/calls.rules.ts";
 import type { Body } from "../../../machines/calls.rules.ts";
@@ -157,73 +156,6 @@ describe("calls of a v1 follower (protocol §4.9)", () => {
   });
 });
 
-describe("calls of our own instances", () => {
-  const confine = (method: string, body: Body, ownsMessage = false) =>
-    confineOwnCall({ method, body }, { chatId: -1001, threadId: 5 }, ownsMessage);
-  const allowed = (method: string, body: Body) => ({ kind: "allowed", call: { method, body } });
-
-  it.each(["sendMessage", "sendPhoto", "copyMessage", "forwardMessage", "editForumTopic"])(
-    "%s gets the instance's own chat and thread filled in",
-    (method) => {
-      expect(confine(method, { text: "x" })).toEqual(allowed(method, { text: "x", ...ownTarget }));
-      expect(confine(method, ownTarget)).toEqual(allowed(method, ownTarget));
-      expect(confine(method, { chat_id: "-1001", message_thread_id: "5" })).toEqual(allowed(method, ownTarget));
-    },
-  );
-
-  it("are refused into another chat and another thread, with the reason", () => {
-    expect(confine("sendMessage", otherChat)).toEqual({
-      kind: "refused",
-      reason: "chat -1002 is not this instance's chat",
-    });
-    expect(confine("sendMessage", otherThread)).toEqual({
-      kind: "refused",
-      reason: "thread 6 is not this instance's thread",
-    });
-    expect(confine("getChat", otherChat)).toMatchObject({ kind: "refused" });
-  });
-
-  it("touch only the instance's own messages; the chat is filled in", () => {
-    expect(confine("editMessageText", { message_id: 7 }, true)).toEqual(
-      allowed("editMessageText", { message_id: 7, ...ownChat }),
-    );
-    expect(confine("editMessageText", { message_id: 7 })).toEqual({
-      kind: "refused",
-      reason: "message 7 is not this instance's message",
-    });
-    expect(confine("deleteMessage", { ...ownChat, message_id: 7 })).toMatchObject({ kind: "refused" });
-    expect(confine("setMessageReaction", { ...ownChat, message_id: 7 }, true)).toMatchObject({ kind: "allowed" });
-  });
-
-  it("pass as they are when they name neither chat nor message", () => {
-    expect(confine("getMe", {})).toEqual(allowed("getMe", {}));
-    expect(confine("answerCallbackQuery", { callback_query_id: "1" })).toMatchObject({ kind: "allowed" });
-    const inline = { inline_message_id: "1", text: "x" };
-    expect(confine("editMessageText", inline)).toEqual(allowed("editMessageText", inline));
-  });
-
-  it.each([
-    "getUpdates",
-    "setWebhook",
-    "deleteWebhook",
-    "logOut",
-    "close",
-    "createForumTopic",
-    "leaveChat",
-    "unpinAllChatMessages",
-  ])("%s concerns the line, and is refused", (method) => {
-    expect(confine(method, {})).toMatchObject({ kind: "refused" });
-  });
-
-  it("have the whole chat while the bot has no topics, and get no thread", () => {
-    const whole = (body: Body) =>
-      confineOwnCall({ method: "sendMessage", body }, { chatId: -1001, threadId: null }, false);
-    expect(whole({ text: "x" })).toEqual(allowed("sendMessage", { text: "x", ...ownChat }));
-    expect(whole(otherThread)).toEqual(allowed("sendMessage", otherThread));
-    expect(whole(otherChat)).toMatchObject({ kind: "refused" });
-  });
-});
-
 describe("small readings", () => {
   it("an integer is one, or its canonical decimal text (protocol/O-37)", () => {
     expect([5, 0, -5, "5", "0", "-5"].map(canonicalInteger)).toEqual([5, 0, -5, 5, 0, -5]);
@@ -246,10 +178,31 @@ describe("small readings", () => {
       expect(canonicalInteger(bad)).toBeNull();
   });
 
-  it("the message a call is about", () => {
-    expect(messageOf({ message_id: "7" })).toBe(7);
-    expect(messageOf({ message_id: "07" })).toBeNull();
-    expect(messageOf({})).toBeNull();
+  it("the messages a call is about: all that it names, in both ways", () => {
+    expect(messagesOf({})).toEqual([]);
+    expect(messagesOf({ message_id: 7 })).toEqual([7]);
+    expect(messagesOf({ message_id: "7" })).toEqual([7]);
+    expect(messagesOf({ message_ids: [7, "8"] })).toEqual([7, 8]);
+    expect(messagesOf({ message_id: 6, message_ids: [7, 8] })).toEqual([6, 7, 8]);
+    expect(messagesOf({ message_ids: [] })).toEqual([]);
+  });
+
+  it.each([
+    { message_id: "07" },
+    { message_id: null },
+    { message_id: 7.5 },
+    { message_id: [7] },
+    { message_ids: null },
+    { message_ids: 7 },
+    // Telegram reads this one, so it must not pass for "none".
+    { message_ids: "[7]" },
+    { message_ids: [7, "07"] },
+    { message_ids: [7, null] },
+    { message_ids: [[7]] },
+    { message_id: 7, message_ids: "[8]" },
+    { message_id: "07", message_ids: [8] },
+  ])("no messages that anybody owns, when one is named in a way that cannot be read: %j", (body) => {
+    expect(messagesOf(body)).toBeNull();
   });
 
   it("a body is an object that is no array", () => {

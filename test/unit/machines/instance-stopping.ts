@@ -1,6 +1,7 @@
 /** The tests of `instance.machine.test.ts` about stopping and leaving, in every role. */
 import { describe, expect, it } from "vitest";
-import { mySeat } from "../../support/charts/samples.ts";
+import { epoch } from "../../../machines/ids.ts";
+import { mySeat, thread } from "../../support/charts/samples.ts";
 import {
   activated,
   bus,
@@ -24,6 +25,8 @@ const releasing = () => seeking().send(stop);
 const stopping = () => bus().send(stop);
 const givingUp = () => bus().send(leave);
 const leavingSeat = () => joined().send(leave);
+const lost = { type: "lease.lost", epoch: epoch(4) } as const;
+const standing = { type: "lease.standing" } as const;
 
 describe("stopping", () => {
   it.each([
@@ -120,17 +123,23 @@ describe("leaving for good", () => {
 
   it("as the leader, deletes the own thread under its epoch, while it still leads", () => {
     const instance = givingUp();
-    expect(instance.requests).toMatchObject({ giveUpOwnThread: { epoch: 4, seat: mySeat }, activation: {} });
-    expect(instance.answer("giveUpOwnThread", undefined).state).toBe("online.leading.stopping");
+    const cleanup = { epoch: 4, seat: mySeat, target: thread().target };
+    expect(instance.requests).toMatchObject({ cleanup, activation: {} });
+    expect(instance.answer("cleanup", { kind: "removed" }).state).toBe("online.leading.stopping");
+    expect(instance.latest).toEqual([]);
   });
 
-  it("goes on, and says so, when the own thread could not be deleted", () => {
-    const instance = givingUp().fail("giveUpOwnThread", new Error("429"));
+  it.each([
+    ["it was not confirmed", () => givingUp().answer("cleanup", { kind: "failed", reason: "429" }), "429"],
+    ["the store fenced it", () => givingUp().answer("cleanup", { kind: "lostOwnership" }), "the lease was lost"],
+    ["giving it up broke", () => givingUp().fail("cleanup", new Error("broken")), "Error: broken"],
+  ])("goes on, and says so, when the own thread could not be deleted: %s", (_, failed, reason) => {
+    const instance = failed();
     expect(instance.state).toBe("online.leading.stopping");
     expect(lastFact(instance)).toEqual({
       type: "instance.troubled",
       trouble: "thread",
-      reason: "the own thread could not be deleted: Error: 429",
+      reason: `the own thread could not be deleted: ${reason}`,
     });
   });
 
@@ -148,5 +157,29 @@ describe("leaving for good", () => {
 
   it("goes on leaving whatever its activation says meanwhile", () => {
     expect(givingUp().send(activated).state).toBe("online.leading.givingUp");
+  });
+});
+
+describe("nothing leads back in on the way out", () => {
+  const ways = [
+    ["stopping to lead", stopping],
+    ["giving its thread up", givingUp],
+    ["leaving its leader", leavingSeat],
+  ] as const;
+
+  it.each(ways)("while %s, neither a new leader nor an election changes anything", (_, reached) => {
+    const instance = reached();
+    const { state, requests, told } = instance;
+    instance.send(observed(5)).send(standing).send(stop);
+    expect([instance.state, instance.requests, instance.told]).toEqual([state, requests, told]);
+  });
+
+  it.each(ways)("while %s, a lease that is lost or granted anew is let go of at once", (_, reached) => {
+    for (const fact of [lost, granted(9)]) {
+      const instance = reached().send(fact);
+      expect(instance.state).toBe("online.releasing");
+      expect(instance.told.at(-1)).toEqual(release);
+      expect(Object.keys(instance.requests)).toEqual(["lease"]);
+    }
   });
 });

@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { epoch, instanceId, seatKey } from "../../../machines/ids.ts";
 import { instanceMachine } from "../../../machines/instance.machine.ts";
-import { roleOf } from "../../../machines/role.rules.ts";
 import type { InstanceEvent } from "../../../machines/instance.machine.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
@@ -102,7 +101,32 @@ describe("which role", () => {
   });
 
   it("leads under the grant it was given, with its seat, and stops following", () => {
-    expect(joined().send(granted(4)).requests).toEqual({ lease: undefined, activation: { epoch: 4, seat: mySeat } });
+    const activation = { epoch: 4, seat: mySeat, hadThread: true };
+    expect(joined().send(granted(4)).requests).toEqual({ lease: undefined, activation });
+  });
+
+  it.each([
+    ["was told of none", leading, false],
+    ["only knocked at a leader", () => following().send(granted(4)), false],
+    ["followed with one", () => joined().send(granted(4)), true],
+    [
+      "led with one",
+      () =>
+        bus()
+          .send({ type: "lease.lost", epoch: epoch(4) })
+          .send(granted(5)),
+      true,
+    ],
+    [
+      "led in classic",
+      () =>
+        classic()
+          .send({ type: "lease.lost", epoch: epoch(4) })
+          .send(granted(5)),
+      false,
+    ],
+  ])("tells its activation whether it has a thread, when it %s", (_, reached, hadThread) => {
+    expect(reached().requests).toMatchObject({ activation: { hadThread } });
   });
 
   it("stops leading at once when the lease is lost, and keeps the lease chart", () => {
@@ -184,6 +208,7 @@ describe("facts that the state at hand has no use for", () => {
     { type: "lease.lost", epoch: epoch(9) },
     { type: "lease.releasing" },
     { type: "lease.released" },
+    { type: "lease.troubled", reason: "silent" },
     registeredAs("g9"),
     { type: "membership.lost", reason: "" },
     { type: "membership.refused", reason: "" },
@@ -193,6 +218,7 @@ describe("facts that the state at hand has no use for", () => {
     { type: "activation.troubled", trouble: "thread", reason: "" },
     { type: "activation.doubted" },
     { type: "activation.stopped" },
+    { type: "companion.failed", companion: "lease", reason: "late" },
   ];
 
   it.each(late.map((fact) => [fact.type, fact] as const))(
@@ -211,29 +237,54 @@ describe("facts that the state at hand has no use for", () => {
     expect([...instance.facts, ...instance.told]).toEqual([]);
   });
 
-  it("but a companion that broke is reported wherever it happens", () => {
-    for (const instance of [start("one"), seeking(), joined(), bus()]) {
-      instance.send({ type: "companion.failed", companion: "inbox", reason: "no socket" });
-      expect(lastFact(instance)).toEqual(troubled("companion.failed", "no socket"));
+  it("a store that is silent changes no role", () => {
+    for (const reached of [seeking, electing, following, joined, leading, bus, classic]) {
+      const instance = reached();
+      const { state } = instance;
+      expect(instance.send({ type: "lease.troubled", reason: "silent" }).state).toBe(state);
+      expect(instance.latest).toEqual([]);
     }
   });
 });
 
-it("tells its role in every state", () => {
-  const roles = [start("one"), seeking(), electing(), following(), joined(), leading(), bus(), classic()].map((each) =>
-    roleOf(each.view),
-  );
-  expect(roles).toEqual(["starting", "seeking", "electing", "follower", "follower", "leader", "leader", "classic"]);
-  const ends = [
-    following().send(leave),
-    bus().send(leave),
-    bus().send(stop),
-    joined().send(stop),
-    claiming().send(stop),
-  ];
-  expect(ends.map((each) => roleOf(each.view))).toEqual(ends.map(() => "stopping"));
-  expect(roleOf(claiming().send(stop).answer("releaseSeat", undefined).view)).toBe("stopped");
-  expect(roleOf(refused().view)).toBe("stopped");
+describe("a companion that broke ends the instance, loudly: it is not what it says it is without", () => {
+  const broke = (companion: string) => ({ type: "companion.failed", companion, reason: "defect" }) as const;
+
+  it.each([
+    ["lease, while seeking", seeking, "lease"],
+    ["lease, while electing", electing, "lease"],
+    ["lease, while following", joined, "lease"],
+    ["lease, while it leads on the bus: nobody would tell it that the lease is lost", bus, "lease"],
+    ["lease, in classic", classic, "lease"],
+    ["membership, while joining", following, "membership"],
+    ["membership, while joined", joined, "membership"],
+    ["membership, while leaving", () => joined().send(leave), "membership"],
+    ["activation, while activating", leading, "activation"],
+    ["activation, on the bus", bus, "activation"],
+    ["activation, while it deletes its thread", () => bus().send(leave), "activation"],
+    ["activation, while stopping", () => bus().send(stop), "activation"],
+  ])("%s", (_, reached, companion) => {
+    const instance = reached().send(broke(companion));
+    expect(instance.state).toBe("online.releasing");
+    expect(instance.latest).toEqual([troubled("companion.failed", "defect")]);
+    expect(instance.told.at(-1)).toEqual({ to: "lease", event: { type: "lease.release" } });
+    expect(Object.keys(instance.requests)).toEqual(["lease"]);
+    instance.send({ type: "lease.released" }).answer("releaseSeat", undefined);
+    expect(instance.status).toBe("done");
+    expect(instance.output).toEqual({ kind: "broken", reason: `${companion}: defect` });
+  });
+
+  it("does not wait for ever for a lease chart that broke", () => {
+    const instance = bus().send(broke("lease")).after("farewellLimit").fail("releaseSeat");
+    expect(instance.output).toEqual({ kind: "broken", reason: "lease: defect" });
+  });
+
+  it("says so, and goes on letting go, when the lease chart breaks while it does", () => {
+    const instance = joined().send(stop).send(broke("lease"));
+    expect(lastFact(instance)).toEqual(troubled("companion.failed", "defect"));
+    expect(instance.state).toBe("online.releasing");
+    expect(instance.after("farewellLimit").state).toBe("closing");
+  });
 });
 
 it("reads like this from the start to leading", () => {
@@ -255,7 +306,7 @@ it("reads like this from the start to leading", () => {
       tells lease lease.check
     lease.standing → online.electing
     lease.granted (epoch: 4, remainingMs: 6000) → online.leading.activating
-      asks activation (epoch: 4, seat: manual:profile:one)
+      asks activation (epoch: 4, seat: manual:profile:one, hadThread: true)
     activation.active (thread: …) → online.leading.bus
       emits instance.ready (thread: …)"
   `);

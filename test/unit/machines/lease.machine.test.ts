@@ -20,6 +20,7 @@ const acquiring = () => start().answer("readLease", vacant);
 const holding = () => acquiring().answer("acquireLease", { kind: "granted", record: mine, remainingMs: 5_900 });
 const refused = { kind: "refused", record: record(), remainingMs: 0 } as const;
 const granted = { type: "lease.granted", epoch: 4, remainingMs: 5_900 };
+const silent = { type: "lease.troubled", reason: "Error: not observed" };
 
 describe("finding out who leads", () => {
   it("begins with a look at the store, and asks again after a while when that does not answer", () => {
@@ -54,6 +55,31 @@ describe("finding out who leads", () => {
   it("does not stand for an expired one before a second look", () => {
     expect(confirming().state).toBe("confirming.waiting");
     expect(confirming().facts).toEqual([]);
+  });
+});
+
+describe("a store that is silent", () => {
+  it.each([
+    ["the first look", () => start().fail("readLease"), "unknown.waiting"],
+    ["a look at a rival", () => observing().after("observeInterval").fail("readLease"), "observing.resting"],
+    [
+      "a look at a holder who is said to be gone",
+      () => observing().send({ type: "lease.check" }).fail("readLease"),
+      "unknown.waiting",
+    ],
+    ["the second look", () => confirming().after("agreementInterval").fail("readLease"), "confirming.waiting"],
+    ["an attempt to take the lease", () => acquiring().fail("acquireLease"), "unknown.waiting"],
+    ["a renewal", () => holding().after("renewInterval").fail("renewLease"), "holding.retrying"],
+  ])("is told about at %s, and asked again", (_, reached, state) => {
+    const lease = reached();
+    expect(lease.facts.at(-1)).toEqual(silent);
+    expect(lease.facts.filter((fact) => fact.type === "lease.troubled")).toHaveLength(1);
+    expect(lease.state).toBe(state);
+    expect(lease.timers).not.toEqual({});
+  });
+
+  it("is none when a look at a process failed", () => {
+    expect(proving().fail("proveHolder").facts).not.toContainEqual(expect.objectContaining({ type: "lease.troubled" }));
   });
 });
 
@@ -180,6 +206,27 @@ describe("holding the lease", () => {
     expect([...lease.armed].sort()).toEqual(["leaseRemaining", "renewInterval"]);
   });
 
+  it("updates/OP-31: renews at once on a doubt, and the watchdog counts on until the store has answered", () => {
+    const lease = holding().send({ type: "lease.check" });
+    expect(lease.requests).toEqual({ renewLease: { epoch: 4, durationMs: 6_000 } });
+    expect(lease.timers).toEqual({ leaseRemaining: 5_900 });
+    expect(lease.armed).toEqual([]);
+    expect(lease.latest).toEqual([]);
+    expect(lease.answer("renewLease", { kind: "fenced", record: record(), remainingMs: 0 }).latest).toEqual([
+      { type: "lease.lost", epoch: 4 },
+    ]);
+  });
+
+  it.each([
+    ["a renewal is under way", () => holding().after("renewInterval")],
+    ["a renewal is about to be asked again", () => holding().after("renewInterval").fail("renewLease")],
+  ])("takes no second doubt while %s: the answer is on its way", (_, reached) => {
+    const { state } = reached();
+    const lease = reached().send({ type: "lease.check" });
+    expect(lease.state).toBe(state);
+    expect(lease.armed).toEqual([]);
+  });
+
   it("asks again soon when a renewal was not observed", () => {
     const lease = holding().after("renewInterval").fail("renewLease");
     expect(lease.timers).toEqual({ leaseRemaining: 5_900, retryInterval: 250 });
@@ -241,7 +288,8 @@ describe("letting go", () => {
   it.each([
     ["while held", holding],
     ["while renewing", () => holding().after("renewInterval")],
-  ])("gives a lease back %s", (_, held) => {
+    ["while it retries", () => holding().after("renewInterval").fail("renewLease")],
+  ])("gives a lease back %s: nothing may be done under it from then on", (_, held) => {
     const lease = held().send({ type: "lease.release" });
     expect(lease.latest).toEqual([{ type: "lease.releasing" }]);
     expect(lease.requests).toEqual({ releaseLease: { epoch: 4 } });
@@ -254,8 +302,15 @@ describe("letting go", () => {
     const lease = acquiring().send({ type: "lease.release" }).send({ type: "lease.release" });
     expect(lease.state).toBe("acquiring.withdrawing");
     lease.answer("acquireLease", { kind: "granted", record: mine, remainingMs: 6_000 });
+    expect(lease.latest).toEqual([{ type: "lease.releasing" }]);
     expect(lease.requests).toEqual({ releaseLease: { epoch: 4 } });
     expect(lease.facts).not.toContainEqual(expect.objectContaining({ type: "lease.granted" }));
+  });
+
+  it("ignores hints while it lets go", () => {
+    const lease = holding().send({ type: "lease.release" }).send({ type: "lease.check" });
+    expect(lease.state).toBe("releasing");
+    expect(lease.latest).toEqual([]);
   });
 
   it("ends when the attempt under way is refused or its answer is lost", () => {
@@ -286,6 +341,7 @@ it("reads like this from the first look to a lost lease", () => {
     after renewInterval → holding.renewing
       asks renewLease (epoch: 4, durationMs: 6000)
     renewLease failed not observed → holding.retrying
+      emits lease.troubled (reason: Error: not observed)
     after retryInterval → holding.renewing
       asks renewLease (epoch: 4, durationMs: 6000)
     renewLease answered fenced (record: …, remainingMs: 0) → unknown.looking

@@ -66,9 +66,11 @@ describe("the intent, before the call", () => {
     });
   });
 
-  it("looks again on a conflict, and takes what it finds then", () => {
+  it("looks again in a moment on a conflict, and takes what it finds then", () => {
     const chart = intending().answer("intendThread", { kind: "conflict" });
-    expect(chart.requests).toEqual({ viewThreads: undefined });
+    expect(chart.requests).toEqual({});
+    expect(chart.timers).toEqual({ conflictPause: 50 });
+    expect(chart.after("conflictPause").requests).toEqual({ viewThreads: undefined });
     const view = { ...nothing, bindings: [{ seat: mySeat, thread: thread(), createdAtMs: 0 }] };
     expect(chart.answer("viewThreads", { view, nowMs }).output).toEqual({ kind: "bound", thread: thread() });
   });
@@ -157,6 +159,7 @@ describe("binding", () => {
 it("reads like this from a conflict to a bound thread", () => {
   const chart = intending()
     .answer("intendThread", { kind: "conflict" })
+    .after("conflictPause")
     .answer("viewThreads", { view: nothing, nowMs });
   chart.answer("intendThread", { kind: "intended" }).answer("createThread", later).after("callDelay");
   chart.answer("createThread", { kind: "created", threadId: threadId(9) }).answer("bindThread", { kind: "bound" });
@@ -165,7 +168,8 @@ it("reads like this from a conflict to a bound thread", () => {
       asks viewThreads
     viewThreads answered (view: …, nowMs: 1000) → intending
       asks intendThread (epoch: 4, provision: …, abandons: null)
-    intendThread answered conflict → deciding
+    intendThread answered conflict → conflicted
+    after conflictPause → deciding
       asks viewThreads
     viewThreads answered (view: …, nowMs: 1000) → intending
       asks intendThread (epoch: 4, provision: …, abandons: null)

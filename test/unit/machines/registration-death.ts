@@ -35,6 +35,7 @@ describe("a connection that closed", () => {
 
   it("is assumed when the follower cannot be watched", () => {
     const seat = live().send({ type: "companion.failed", companion: "watchFollower", reason: "no socket" });
+    expect(seat.latest).toEqual([gone("closed")]);
     expect(seat.requests).toEqual({ proveDeath: proof });
   });
 
@@ -87,12 +88,11 @@ describe("silence", () => {
   ])("a follower that is %s is told that it is unknown, so that it registers anew", (_, reached) => {
     const seat = reached();
     const { state } = seat;
-    expect(seat.send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "unknown" })]);
+    for (const gen of ["g1", "g0"]) {
+      expect(seat.send(beat(gen)).latest).toEqual([answered(`beat ${gen}`, { kind: "unknown" })]);
+      expect(seat.send(disconnect(gen)).latest).toEqual([answered(`disconnect ${gen}`, { kind: "unknown" })]);
+    }
     expect(seat.send(heard("g1")).state).toBe(state);
-  });
-
-  it("a disconnect of another generation is refused meanwhile", () => {
-    expect(suspect().send(disconnect("g0")).latest).toEqual([answered("disconnect g0", { kind: "stale" })]);
   });
 });
 
@@ -102,6 +102,19 @@ describe("a proven death", () => {
     expect(seat.requests).toEqual({ endRegistration: { epoch: 4, ...proof } });
     expect(seat.context.sitter).toEqual(sitter("g1"));
     seat.answer("endRegistration", { kind: "ended" });
+    expect(seat.latest).toEqual([gone("died")]);
+    expect(seat.state).toBe("preserved");
+  });
+
+  it("is none for the seat when the store refused to write it: the epoch is over, and nothing more is known", () => {
+    const seat = ending().answer("endRegistration", { kind: "fenced" });
+    expect(seat.latest).toEqual([]);
+    expect(seat.state).toBe("suspect.resting");
+    expect(seat.context.sitter).toEqual(sitter("g1"));
+  });
+
+  it("ends the seat here, too, when a newer registration is written already", () => {
+    const seat = ending().answer("endRegistration", { kind: "superseded" });
     expect(seat.latest).toEqual([gone("died")]);
     expect(seat.state).toBe("preserved");
   });

@@ -34,7 +34,6 @@ export const suspect = () => live().after("silence");
 export const ending = () => confirming().answer("proveDeath", "dead");
 export const preserved = () => ending().answer("endRegistration", { kind: "ended" });
 export const disconnecting = () => live().send(disconnect("g1"));
-export const cleaning = () => disconnecting().answer("intendCleanup", { kind: "intended" });
 
 /** Replies to one request. */
 export const repliesTo = (seat: Seat, requestId: string): readonly SeatReply[] =>

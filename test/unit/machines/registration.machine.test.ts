@@ -7,7 +7,6 @@ import {
   answered,
   beat,
   bound,
-  cleaning,
   closed,
   committed,
   confirming,
@@ -109,6 +108,29 @@ describe("registering", () => {
     expect(seat.send(beat("g2")).latest).toEqual([answered("beat g2", { kind: "stale" })]);
   });
 
+  it.each([
+    ["suspect stays suspect", suspect],
+    ["seat whose connection closed is not routable again", confirming],
+  ])("a %s when the registration is refused: nobody has heard of the one who sits there", (_, reached) => {
+    const ways = [
+      () => reached().send(register("g2")).answer("provisioning", { kind: "rejected", reason: "no" }),
+      () => reached().send(register("g2")).fail("provisioning"),
+      () => reached().send(register("g2")).answer("provisioning", bound).fail("commitRegistration"),
+    ];
+    for (const refused of ways) {
+      const seat = refused();
+      expect(seat.state).toBe("suspect.resting");
+      expect(seat.context.sitter).toEqual(sitter("g1"));
+      expect(seat.send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "unknown" })]);
+    }
+  });
+
+  it("leaves a preserved seat without anybody when it is refused", () => {
+    const seat = preserved().send(register("g2")).answer("provisioning", { kind: "rejected", reason: "no" });
+    expect(seat.state).toBe("vacant");
+    expect(seat.context.sitter).toBeNull();
+  });
+
   it("puts the new generation in place of the old one", () => {
     const seat = replacing().answer("provisioning", bound).answer("commitRegistration", committed);
     expect(seat.context.sitter).toEqual(sitter("g2"));
@@ -138,8 +160,7 @@ describe("requests of one seat never interleave", () => {
     ["a thread is provisioned", provisioning],
     ["a registration is committed", fencing],
     ["a death is written down", ending],
-    ["a disconnect is written down", disconnecting],
-    ["a thread is deleted", cleaning],
+    ["a thread is given up", disconnecting],
   ] as const;
 
   it.each(mutations)("registration and disconnect wait while %s, in order", (_, reached) => {
@@ -163,7 +184,7 @@ describe("requests of one seat never interleave", () => {
     seat.answer("provisioning", bound).answer("commitRegistration", committed);
     expect(seat.state).toBe("disconnecting");
     expect(seat.context.leaving).toBe("disconnect g2");
-    seat.answer("intendCleanup", { kind: "intended" }).answer("deleteThread", { kind: "removed" });
+    seat.answer("cleanup", { kind: "removed" });
     expect(repliesTo(seat, "disconnect g2")).toEqual([{ kind: "left" }]);
     expect(seat.context.candidate?.requestId).toBe("register g3");
     seat.answer("provisioning", bound).answer("commitRegistration", committed);
@@ -177,6 +198,25 @@ describe("requests of one seat never interleave", () => {
     expect(refused.context.candidate?.requestId).toBe("register g2");
     const dead = ending().send(register("g2")).answer("endRegistration", { kind: "ended" });
     expect(dead.context.candidate?.requestId).toBe("register g2");
+  });
+
+  it("carries them out after a disconnect that failed, too", () => {
+    const seat = disconnecting().send(register("g2")).answer("cleanup", { kind: "lostOwnership" });
+    expect(seat.context.candidate?.requestId).toBe("register g2");
+  });
+
+  // `suspect` does not give them back: follower.register g2 on a suspect seat, follower.register g3, provisioning answered
+  // rejected → suspect, and g3 waits for ever, or until it replaces the next one who sits.
+  it.fails("carries them out after a refusal that leaves the seat suspect, too", () => {
+    const seat = suspect().send(register("g2")).send(register("g3"));
+    seat.answer("provisioning", { kind: "rejected", reason: "no" });
+    expect(seat.context.candidate?.requestId).toBe("register g3");
+  });
+
+  // The same: endRegistration answered fenced → suspect.
+  it.fails("answers them after a death that the store refused to write down, too", () => {
+    const seat = ending().send(disconnect("g1")).answer("endRegistration", { kind: "fenced" });
+    expect(repliesTo(seat, "disconnect g1")).toHaveLength(1);
   });
 
   it.each(mutations)("while %s, more than 64 are answered instead of kept", (_, reached) => {
@@ -220,14 +260,11 @@ describe("a live seat", () => {
 });
 
 describe("disconnecting for good", () => {
-  it("writes the intent under the epoch, deletes, then answers: the seat is vacant", () => {
-    const write = { epoch: 4, seat: mySeat, sitter: sitter("g1") };
+  it("gives the thread up under the epoch, then answers: the seat is vacant", () => {
     const seat = disconnecting();
-    expect(seat.requests).toEqual({ intendCleanup: write });
-    seat.answer("intendCleanup", { kind: "intended" });
-    expect(seat.requests).toEqual({ deleteThread: write });
+    expect(seat.requests).toEqual({ cleanup: { epoch: 4, seat: mySeat, target: thread().target } });
     expect(repliesTo(seat, "disconnect g1")).toEqual([]);
-    seat.answer("deleteThread", { kind: "removed" });
+    seat.answer("cleanup", { kind: "removed" });
     expect(seat.latest).toEqual([
       { type: "seat.gone", instanceId: rival, why: "left" },
       answered("disconnect g1", { kind: "left" }),
@@ -237,31 +274,37 @@ describe("disconnecting for good", () => {
   });
 
   it.each([
-    ["the epoch is over", () => disconnecting().answer("intendCleanup", { kind: "fenced" }), { kind: "lostOwnership" }],
     [
-      "the intent was not observed",
-      () => disconnecting().fail("intendCleanup", new Error("busy")),
-      { kind: "failed", reason: "Error: busy" },
+      "the store fenced it",
+      () => disconnecting().answer("cleanup", { kind: "lostOwnership" }),
+      { kind: "lostOwnership" },
     ],
     [
       "the deletion is not confirmed",
-      () => cleaning().fail("deleteThread", new Error("429")),
-      { kind: "failed", reason: "Error: 429" },
+      () => disconnecting().answer("cleanup", { kind: "failed", reason: "429" }),
+      { kind: "failed", reason: "429" },
+    ],
+    [
+      "giving the thread up broke",
+      () => disconnecting().fail("cleanup", new Error("broken")),
+      { kind: "failed", reason: "Error: broken" },
     ],
   ] as const)("keeps the sitter and says so when %s; it may ask again", (_, failed, reply) => {
     const seat = failed();
+    expect(seat.facts).not.toContainEqual(expect.objectContaining({ type: "seat.gone" }));
+    expect(seat.context.sitter).toEqual(sitter("g1"));
     expect(seat.state).toBe("live.heard");
     expect(repliesTo(seat, "disconnect g1")).toEqual([reply]);
     expect(seat.send(disconnect("g1", "again")).state).toBe("disconnecting");
   });
 
   it("still answers heartbeats of the one who leaves", () => {
-    expect(cleaning().send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "alive" })]);
+    expect(disconnecting().send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "alive" })]);
   });
 });
 
 it("reads like this from a registration to leaving", () => {
-  const seat = cleaning().send(register("g2")).answer("deleteThread", { kind: "removed" });
+  const seat = disconnecting().send(register("g2")).answer("cleanup", { kind: "removed" });
   seat.answer("provisioning", { kind: "rejected", reason: "no rights" });
   expect(seat.trace()).toMatchInlineSnapshot(`
     "start → vacant
@@ -274,11 +317,9 @@ it("reads like this from a registration to leaving", () => {
       emits seat.live (sitter: …)
       asks watchFollower (seat: manual:profile:one, sitter: …)
     follower.disconnect (requestId: disconnect g1, generation: g1) → disconnecting
-      asks intendCleanup (epoch: 4, seat: manual:profile:one, sitter: …)
-    intendCleanup answered intended → cleaning
-      asks deleteThread (epoch: 4, seat: manual:profile:one, sitter: …)
-    follower.register (requestId: register g2, follower: …) → cleaning
-    deleteThread answered removed → provisioning
+      asks cleanup (epoch: 4, seat: manual:profile:one, target: …)
+    follower.register (requestId: register g2, follower: …) → disconnecting
+    cleanup answered removed → provisioning
       emits seat.gone (instanceId: 200:2, why: left)
       emits seat.answered (requestId: disconnect g1, reply: …)
       asks provisioning (epoch: 4, wish: …)

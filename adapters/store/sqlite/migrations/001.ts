@@ -33,6 +33,7 @@ CREATE TABLE updates (
 ) STRICT;
 CREATE INDEX updates_by_id ON updates (update_id, digest);
 CREATE INDEX updates_unclaimed ON updates (lane, seq) WHERE claim_acquisition IS NULL;
+CREATE INDEX updates_retried ON updates (lane, seq) WHERE attempts > 0;
 CREATE INDEX updates_claimed ON updates (claim_seat, claim_instance) WHERE claim_acquisition IS NOT NULL;
 
 CREATE TABLE journal_size (id INTEGER PRIMARY KEY CHECK (id = 1), entries INTEGER NOT NULL) STRICT;
@@ -41,9 +42,10 @@ CREATE TRIGGER updates_added AFTER INSERT ON updates BEGIN UPDATE journal_size S
 CREATE TRIGGER updates_removed AFTER DELETE ON updates BEGIN UPDATE journal_size SET entries = entries - 1; END;
 
 CREATE TABLE tombstones (
-  update_id INTEGER NOT NULL, digest TEXT NOT NULL, settled_at_ms REAL NOT NULL,
+  update_id INTEGER NOT NULL, digest TEXT NOT NULL, settled_at_ms REAL NOT NULL, acquisition TEXT,
   PRIMARY KEY (update_id, digest)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX tombstones_by_acquisition ON tombstones (acquisition) WHERE acquisition IS NOT NULL;
 CREATE INDEX tombstones_by_age ON tombstones (settled_at_ms);
 
 CREATE TABLE dead_letters (

@@ -3,7 +3,8 @@
  *
  * Owns: the connection, the selection (in the address's fragment), what buttons do. Does not own: state rules (model.js),
  * nodes (view.js).
- * Invariant: after every (re)connection the whole state is read again, so a missed event shows for a moment only.
+ * Invariant: after every (re)connection the whole state is read again, and events that come meanwhile are applied on top of
+ * it, so a missed event shows for a moment only.
  */
 import { applyEvent, callList, createModel, keyOf, loadAll, messagesOf, threadList } from "./model.js";
 import { callNode, dayText, messageNode, reconcile, threadNode } from "./view.js";
@@ -17,6 +18,8 @@ const model = createModel();
 const at = (id) => document.getElementById(id);
 const app = document.querySelector(".app");
 let loading = null;
+/** Events that came during the reading of the whole state. */
+const missed = [];
 let drawn = false;
 let toastTimer = 0;
 
@@ -37,8 +40,8 @@ async function act(path, body) {
     const answer = await response.json();
     if (answer.ok) return answer;
     toast(answer.error);
-  } catch (error) {
-    toast(`The emulator cannot be reached: ${error instanceof Error ? error.message : String(error)}`);
+  } catch {
+    toast("The emulator cannot be reached.");
   }
   return null;
 }
@@ -49,9 +52,16 @@ function reload() {
     .catch((error) => toast(error.message))
     .finally(() => {
       loading = null;
+      takeMissed();
       followAddress();
     });
   return loading;
+}
+
+/** Applies again, in order, what was told during the reading: the picture that was read may be older. */
+function takeMissed() {
+  const isWhole = missed.splice(0).map((event) => applyEvent(model, event));
+  if (isWhole.includes(false)) void reload();
 }
 
 function connect() {
@@ -60,12 +70,13 @@ function connect() {
     showLink("online", "Online");
     void reload();
   };
-  events.onerror = () => showLink("offline", "Offline, trying again…");
+  events.onerror = () => showLink("offline", "Offline, retrying");
   events.onmessage = ({ data }) => {
     const event = JSON.parse(data);
     if (event.type === "callbackAnswered" && event.text !== "") toast(event.text);
     if (event.type === "chatAction") setTimeout(draw, TYPING_MS);
     if (event.type === "thread" && event.thread.status === "deleted") leaveIfSelected(event.thread);
+    if (loading !== null) missed.push(event);
     if (applyEvent(model, event)) draw();
     else void reload();
   };
@@ -80,6 +91,7 @@ function leaveIfSelected(thread) {
 function showLink(state, text) {
   at("link").dataset.state = state;
   at("link").textContent = text;
+  at("chat-link").hidden = state !== "offline";
 }
 
 function toast(text) {
@@ -138,6 +150,7 @@ function drawThread(entry) {
   at("close-thread").hidden = entry.main || entry.chatType !== "supergroup";
   at("close-thread").textContent = entry.status === "closed" ? "Reopen" : "Close";
   at("text").disabled = entry.status === "closed";
+  at("send").disabled = entry.status === "closed";
   at("text").placeholder = entry.status === "closed" ? "This thread is closed" : "Write a message";
   at("empty").hidden = messages.length > 0;
   at("empty").textContent = "Nothing here yet. Write the first message.";
@@ -227,7 +240,14 @@ async function createThread(name) {
   if (created === null) return;
   toggleNewThread(false);
   await reload();
-  location.hash = `#/${keyOf(chatId, created.threadId)}`;
+  openThread(keyOf(chatId, created.threadId));
+}
+
+/** Shows the thread and goes to its message field; on a narrow window the field is there only once the thread is shown. */
+function openThread(key) {
+  if (key === null) return;
+  location.hash = `#/${key}`;
+  followAddress();
   at("text").focus();
 }
 
@@ -264,6 +284,10 @@ at("text").addEventListener("keydown", (event) => {
   void send();
 });
 at("text").addEventListener("input", fitComposer);
+at("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  openThread(model.selected);
+});
 at("new-thread").addEventListener("click", () => toggleNewThread(at("new-thread-form").hidden));
 at("new-thread-form").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -61,9 +61,8 @@ function addMessage(model, message) {
   model.messages.set(id, message);
   if (!isNew) return;
   if (message.from.isBot) model.typing.delete(key);
-  if (message.from.isBot && !message.service && key !== model.selected) {
-    model.unread.set(key, (model.unread.get(key) ?? 0) + 1);
-  }
+  // Also in the selected thread: whether it is seen, the page knows when it draws.
+  if (message.from.isBot && !message.service) model.unread.set(key, (model.unread.get(key) ?? 0) + 1);
 }
 
 function changeThread(model, thread) {

@@ -21,7 +21,8 @@ export function element(tag, props = {}, ...children) {
 /** Brings a list's children in line with `items`; an item that looks the same keeps its node (and its focus). */
 export function reconcile(parent, items, { keyOf, make }) {
   const old = new Map([...parent.children].map((node) => [node.dataset.key, node]));
-  const focusedKey = document.activeElement?.closest("[data-key]")?.dataset.key;
+  const focused = document.activeElement;
+  const focusedKey = parent.contains(focused) ? focused.closest("[data-key]")?.dataset.key : undefined;
   items.forEach((item, at) => {
     const key = String(keyOf(item));
     const signature = JSON.stringify(item);

@@ -1,0 +1,177 @@
+/**
+ * What requests come to in world `registration`: the store's tables of registrations and threads, Telegram's threads, the
+ * process table.
+ *
+ * Owns: outcomes and failures of requests, faithful to `RegistrationStore` and `ThreadStore` in services/ports.ts.
+ */
+import type { CleanupInput } from "../../../machines/cleanup.machine.ts";
+import { epoch, instanceId, threadId } from "../../../machines/ids.ts";
+import type { Epoch, ThreadId } from "../../../machines/ids.ts";
+import type { CreateAnswer } from "../../../machines/provisioning.machine.ts";
+import type { SeatWrite, Sitter } from "../../../machines/registration.machine.ts";
+import type { PendingProvision, ThreadView } from "../../../machines/threads.rules.ts";
+import type { Outcome, Request, RequestFault } from "../../../testing/explorer/index.ts";
+import { chat, leaderOf, nameOf, seat, spend, withSeat } from "./registration.env.ts";
+import type { RegistrationEnv, RegistrationRules } from "./registration.env.ts";
+
+export function faultsOf(
+  env: RegistrationEnv,
+  src: string,
+  phase: "issued" | "committed",
+): RequestFault<RegistrationEnv>[] {
+  const budget = src === "commitRegistration" ? "commitLosses" : "losses";
+  if (env.left[budget] === 0) return [];
+  const next = spend(env, budget);
+  if (phase === "committed") return [{ kind: "answerLost", env: next }];
+  const fails = { kind: "notCommitted", env: next } as const;
+  return src === "deleteThread" ? [fails, { kind: "unanswered", env: next }] : [fails];
+}
+
+export function commitOf(
+  env: RegistrationEnv,
+  request: Request,
+  rules: RegistrationRules,
+): readonly Outcome<RegistrationEnv>[] {
+  const answered = (next: RegistrationEnv, output: unknown): Outcome<RegistrationEnv> => ({
+    env: next,
+    answer: { output },
+  });
+  const { src, input } = request;
+  // Inputs are what the charts pass to the slots of these names.
+  switch (src) {
+    case "viewThreads":
+      return [answered(env, { view: threadsOf(env), nowMs: env.nowMs })];
+    case "createThread":
+      return created(env).map(({ env: next, answer }) => answered(next, answer));
+    case "proveDeath": {
+      const { sitter } = input as SeatWrite;
+      const looks = [answered(env, env.people[nameOf(sitter.generation)].is === "here" ? "alive" : "dead")];
+      return env.left.unprovable === 0 ? looks : [...looks, answered(spend(env, "unprovable"), "unverifiable")];
+    }
+    default: {
+      const { epoch: under } = input as { readonly epoch: Epoch };
+      if (!rules.mayWrite(env, under)) return [answered(env, { kind: "fenced" })];
+      const { env: next, kind } = written(env, request, rules);
+      const outcome = answered(noted(next, under), { kind });
+      if (src !== "intendThread" || env.left.troubles === 0) return [outcome];
+      // Another seat was faster with the letter.
+      return [outcome, answered(spend(env, "troubles"), { kind: "conflict" })];
+    }
+  }
+}
+
+function noted(env: RegistrationEnv, presented: Epoch): RegistrationEnv {
+  const current = epoch(env.epoch);
+  if (presented === current) return env;
+  return { ...env, wrongWrites: [{ by: instanceId("leader"), presented, current, accepted: true }] };
+}
+
+interface Written {
+  readonly env: RegistrationEnv;
+  readonly kind: string;
+}
+
+function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rules: RegistrationRules): Written {
+  const leader = leaderOf(by);
+  switch (src) {
+    case "intendThread": {
+      const { provision, abandons } = input as { provision: PendingProvision; abandons: string | null };
+      return rules.mayIntend(env, abandons)
+        ? { env: { ...env, provision }, kind: "intended" }
+        : { env, kind: "conflict" };
+    }
+    case "bindThread": {
+      const { threadId: binding } = input as { threadId: ThreadId };
+      return { env: { ...env, binding, provision: null }, kind: "bound" };
+    }
+    case "giveUpThread": {
+      const { provisionId, as } = input as { provisionId: string; as: "abandoned" | "ambiguous" };
+      if (env.provision?.id !== provisionId) return { env, kind: "noted" };
+      const provision: PendingProvision | null = as === "abandoned" ? null : { ...env.provision, status: "ambiguous" };
+      return { env: { ...env, provision }, kind: "noted" };
+    }
+    case "commitRegistration":
+      return registered(env, (input as SeatWrite).sitter, { leader, orphan, comparesClaim: rules.comparesClaim });
+    case "endRegistration": {
+      const { generation: token } = (input as SeatWrite).sitter;
+      if (env.registration !== null && env.registration !== token) return { env, kind: "superseded" };
+      return { env: { ...env, registration: null }, kind: "ended" };
+    }
+    case "intendCleanup": {
+      const intended = { ...env, isCleanupIntended: true };
+      if (orphan) return { env: intended, kind: "intended" };
+      // A farewell of another generation than the one that sits must not come to this.
+      const sits = env.seats[leader]?.sits ?? null;
+      const staleEffects = env.staleEffects + (sits !== null && env.farewells.includes(sits) ? 0 : 1);
+      return { env: withSeat({ ...intended, staleEffects }, leader, { isCleaning: true }), kind: "intended" };
+    }
+    case "deleteThread": {
+      const { threadId: gone } = (input as CleanupInput).target;
+      const done = orphan ? env : withSeat(env, leader, { isCleaning: false });
+      const deleted = { ...done, threads: env.threads.filter((each) => each !== gone) };
+      if (!env.isCleanupIntended || env.binding !== gone) return { env: deleted, kind: "superseded" };
+      return { env: { ...deleted, binding: null, isCleanupIntended: false }, kind: "removed" };
+    }
+    default:
+      throw new Error(`the registration world answers no ${src}`);
+  }
+}
+
+function registered(
+  env: RegistrationEnv,
+  sitter: Sitter,
+  {
+    leader,
+    orphan,
+    comparesClaim,
+  }: { readonly leader: number; readonly orphan: boolean; readonly comparesClaim: boolean },
+): Written {
+  const token: string = sitter.generation;
+  const isClaimant = nameOf(token) === (env.people.A.is === "here" ? "A" : "B");
+  // The store has no such answer today: to the chart it is as if the epoch were over.
+  if (comparesClaim && !isClaimant) return { env, kind: "fenced" };
+  const before = env.registration;
+  return {
+    kind: "committed",
+    env: {
+      ...env,
+      registration: token,
+      isCleanupIntended: false,
+      committed: [...new Set([...env.committed, token])].sort(),
+      isInterleaved: env.isInterleaved || (!orphan && env.seats[leader]?.isCleaning === true),
+      isLivingReplaced: env.isLivingReplaced || (before !== null && nameOf(before) === "B" && !isClaimant),
+    },
+  };
+}
+
+const threadsOf = (env: RegistrationEnv): ThreadView => ({
+  bindings:
+    env.binding === null
+      ? []
+      : [
+          {
+            seat,
+            thread: { target: { chatId: chat, threadId: threadId(env.binding) }, slot: "A", threadName: "a" },
+            createdAtMs: 0,
+          },
+        ],
+  provisions: env.provision === null ? [] : [env.provision],
+});
+
+function created(env: RegistrationEnv): readonly { readonly env: RegistrationEnv; readonly answer: CreateAnswer }[] {
+  const thread = Math.max(0, ...env.threads) + 1;
+  // After a quarter of an hour a second one is the rule's own choice.
+  const isDoubled = env.isDoubled || (env.threads.length > 0 && env.nowMs === 0);
+  const done = { ...env, threads: [...env.threads, thread], isDoubled };
+  const fine = { env: done, answer: { kind: "created", threadId: threadId(thread) } } as const;
+  if (env.left.troubles === 0) return [fine];
+  const trouble = (next: RegistrationEnv, kind: "rejected" | "ambiguous") =>
+    ({ env: spend(next, "troubles"), answer: { kind, reason: "" } }) as const;
+  return [
+    fine,
+    trouble(env, "rejected"),
+    trouble(env, "ambiguous"),
+    trouble(done, "ambiguous"),
+    { env: spend(env, "troubles"), answer: { kind: "later", afterMs: 1, reason: "" } },
+  ];
+}
