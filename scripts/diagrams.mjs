@@ -16,6 +16,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { activationMachine } from "../machines/activation.machine.ts";
+import { cleanupMachine } from "../machines/cleanup.machine.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
 import { instanceMachine } from "../machines/instance.machine.ts";
 import { leaseMachine } from "../machines/lease.machine.ts";
@@ -36,6 +37,7 @@ const machines = [
   deliveryMachine,
   registrationMachine,
   provisioningMachine,
+  cleanupMachine,
 ];
 /** Slots whose production filling runs charts of another name. */
 const runsCharts = new Map([

@@ -54,7 +54,7 @@ const steps = [
     commands: [program("test/model/check.ts")],
     longCommands: [program("test/model/check.ts", "--long")],
   },
-  { name: "simulate", commands: [simulate("200")], longCommands: [simulate("1000")] },
+  { name: "simulate", commands: [simulate("12")], longCommands: [simulate("200")] },
   { name: "browser", commands: [vitest("browser")], countsTests: true },
   {
     name: "chaos",

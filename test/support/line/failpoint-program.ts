@@ -162,6 +162,8 @@ const composed = composeInstance(
   },
   {
     isSecret: sameSecret,
+    // What was handed out is settled by lines on stdin: no handler runs between them.
+    drained: () => Promise.resolve(),
     handOut: (handed) => {
       open.set(handed.id, handed);
       const { id, update, redelivered } = handed;
