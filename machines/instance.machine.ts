@@ -379,12 +379,12 @@ export const instanceMachine = chart.createMachine({
               },
             },
             classic: {
-              entry: emit({ type: "instance.ready", thread: null }),
+              entry: [assign({ thread: null }), "reportReady"],
               on: {
-                "activation.active": {
-                  target: "bus",
-                  actions: ["rememberThread", "reportReady"],
-                },
+                "activation.active": [
+                  { guard: "hasThread", target: "bus", actions: ["rememberThread", "reportReady"] },
+                  { target: "bus" },
+                ],
                 "instance.stop": "#instance.online.leading.stopping",
               },
             },

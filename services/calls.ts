@@ -71,6 +71,7 @@ function readRefusal(ack: Ack, method: string): Try {
       : { kind: "throttled", retryAfterMs: error.parameters.retry_after * 1_000, error };
   const said = asBody(ack.result);
   if (said?.["refused"] === true) return forbidden(reason);
+  if (said?.["notSent"] === true && said["isLeading"] === true) return { kind: "notSent", reason };
   if (said?.["notSent"] === true || registrationTexts.includes(reason)) return { kind: "noWay", reason };
   // A leader that broke over the request may have broken after the call.
   return isRetrySafe(method) ? { kind: "noWay", reason } : { kind: "ambiguous", reason };

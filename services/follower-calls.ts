@@ -5,7 +5,8 @@
  * Does not own: the tables of what is allowed (`machines/calls.rules.ts`).
  *
  * Beyond the wire, for our own peers, a refusal says whose it is: Telegram's own error whole (`result: { telegram }`), ours
- * by the tables (`result: { refused: true }`), or nobody's, because nothing was sent (`result: { notSent: true }`).
+ * by the tables (`result: { refused: true }`), or nobody's, because nothing was sent (`result: { notSent: true, isLeading }`:
+ * false = another leader may do better).
  */
 import { chatId, messageId } from "../machines/ids.ts";
 import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
@@ -65,6 +66,11 @@ export async function recordMessages(
   }
 }
 
+interface Asked {
+  readonly requestId: string;
+  readonly method: string;
+}
+
 async function judge(runtime: Runtime, { seat, sitter }: Caller, call: ApiCall): Promise<CallVerdict> {
   const target: ThreadTarget = sitter.thread.target;
   const owns = await ownsMessages(runtime, seat, target, call);
@@ -75,7 +81,7 @@ async function judge(runtime: Runtime, { seat, sitter }: Caller, call: ApiCall):
     : { kind: "refused", reason: wireText.callNotAllowed };
 }
 
-function answerOf(requestId: string, method: string, outcome: CallOutcome): Ack {
+function answerOf({ gate }: Runtime, { requestId, method }: Asked, outcome: CallOutcome): Ack {
   switch (outcome.kind) {
     case "ok":
       return { kind: "bus.ack", requestId, ok: true, result: outcome.result };
@@ -102,7 +108,7 @@ function answerOf(requestId: string, method: string, outcome: CallOutcome): Ack 
         requestId,
         ok: false,
         message: reasonOf(outcome) || wireText.callFailed,
-        result: { notSent: true },
+        result: { notSent: true, isLeading: gate.permit() !== null },
       };
   }
 }
@@ -121,5 +127,5 @@ export async function callForFollower(runtime: Runtime, request: CallApiRequest,
     epoch: null,
   });
   await recordMessages(runtime, caller.seat, verdict.call, outcome);
-  return answerOf(requestId, verdict.call.method, outcome);
+  return answerOf(runtime, { requestId, method: verdict.call.method }, outcome);
 }

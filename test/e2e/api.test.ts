@@ -234,6 +234,9 @@ test("options that cannot work are refused with a StartError before anything is 
     { pollSeconds: 51 },
     { lease: { durationMs: 1_000 } },
     { lease: { renewMs: Number.NaN } },
+    { apiRoot: "nonsense" },
+    { apiRoot: "ftp://api.example" },
+    { apiRoot: "" },
   ];
   for (const more of wrong)
     await expect(createInstance(optionsOf(more)), JSON.stringify(more)).rejects.toThrow(StartError);

@@ -57,6 +57,8 @@ test("flags and variables that cannot be used: exit code 2 and a sentence that n
     [["run", "--ndjson", "--name", "x".repeat(65)], /at most 64/],
     [["run", "--ndjson", "--profile", "../up"], /profile/],
     [["run", "--ndjson", "--log-level", "loud"], /--log-level/],
+    [["run", "--ndjson", "--api-root", "nonsense"], /API root.*http/],
+    [["run", "--ndjson", "--api-root", "ftp://api.example"], /API root.*http/],
     [["run", "--ndjson", "--nonsense"], /unknown option/],
     [["emulator", "--port", "70000"], /port/],
     [["nonsense"], /unknown command/],
@@ -87,7 +89,9 @@ test("a state folder that cannot be made or used: exit code 2 and the path", asy
   writeFileSync(path.join(home, "700001", "default", "store.db"), "x".repeat(8_192), { mode: 0o600 });
   const damaged = await line.run(["run", "--ndjson", "--home", home]);
   expect(damaged.exit?.code).toBe(2);
-  expect(damaged.output).toMatch(/store\.db is damaged .*stop all instances/);
+  expect(damaged.output).toMatch(
+    /store\.db is damaged .*stop all instances, move store\.db, its -wal and -shm files and store\.marker\.json out/,
+  );
 });
 
 test("a stranger's messages have no effect and are counted", async () => {

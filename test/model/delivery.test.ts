@@ -11,6 +11,7 @@ describe("the delivery world", { timeout: 30_000 }, () => {
   it.each([
     { what: "a change of hands", bounds: { leaders: 1, losses: 1, deaths: 1, silences: 1 } },
     { what: "a change of leader", bounds: { losses: 1, crashes: 1 } },
+    { what: "a claim whose answer is lost", bounds: { claimLosses: 1, failures: 1 } },
     { what: "every end of an update", bounds: { losses: 1, unowned: 1, isPatienceFinite: true, foreign: [0] } },
   ] as const)("holds through $what", ({ bounds }) => {
     const result = explore(deliveryWorld({ ...quietDelivery, ...bounds }));
@@ -82,13 +83,5 @@ describe("a seeded fault is caught", { timeout: 30_000 }, () => {
     const result = explore({ ...world, mayEnd: () => true });
     expect(result.violations.map((each) => each.property)).toContain(breaks);
     expect(traceTo(result, result.violations[0]!.state)).toHaveLength(result.depth + 1);
-  });
-});
-
-describe("an inbox that waits for a claim in doubt", { timeout: 30_000 }, () => {
-  it("keeps the order", () => {
-    const rules = { ...faithfulDelivery, waitsForDoubt: true };
-    const bounds = { ...quietDelivery, claimLosses: 1, failures: 1 };
-    expect(explore({ ...deliveryWorld(bounds, rules), mayEnd: () => true }).violations).toEqual([]);
   });
 });

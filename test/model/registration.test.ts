@@ -14,6 +14,7 @@ describe("the registration world", { timeout: 30_000 }, () => {
   it.each([
     { what: "attempts that arrive late", bounds: { impatience: 1, heartbeats: 1, losses: 1 } },
     { what: "a commit whose answer is lost", bounds: { impatience: 1, commitLosses: 1 } },
+    { what: "a late registration of the dead", bounds: { attempts: 1, deaths: 1, impatience: 1 } },
     { what: "death and return", bounds: { deaths: 1, closings: 1, unprovable: 1, losses: 1 } },
     { what: "farewells", bounds: { farewells: 1, closings: 1, losses: 1 } },
     { what: "a thread whose making is in doubt", bounds: { impatience: 1, troubles: 2 } },
@@ -78,7 +79,7 @@ const seeded: readonly {
     fault: "a fenced registration sits all the same",
     bounds: { leaders: 2 },
     rules: {
-      machine: patched(registrationMachine, "states/fencing/invoke/onDone/1", () => ({
+      machine: patched(registrationMachine, "states/fencing/invoke/onDone/2", () => ({
         target: "live",
         actions: seatsCandidate,
       })),
@@ -98,7 +99,7 @@ const seeded: readonly {
   },
   {
     fault: "the commit does not ask who holds the claim on the seat",
-    bounds: { attempts: 1, deaths: 1, isLateOfTheGone: true },
+    bounds: { attempts: 1, deaths: 1 },
     rules: { comparesClaim: false },
     breaks: "registration/deadNeverReplacesLiving",
   },
@@ -110,13 +111,5 @@ describe("a seeded fault is caught", { timeout: 30_000 }, () => {
     const result = explore(world);
     expect(result.violations.map((each) => each.property)).toContain(breaks);
     expect(traceTo(result, result.violations[0]!.state)).toHaveLength(result.depth + 1);
-  });
-});
-
-describe("a commit that asks who holds the claim", { timeout: 30_000 }, () => {
-  it("keeps a late registration of the dead from the seat of the living", () => {
-    const bounds = { ...quietRegistration, attempts: 1, deaths: 1, impatience: 1, isLateOfTheGone: true };
-    const rules = { ...faithfulRegistration, comparesClaim: true };
-    expect(explore(registrationWorld(bounds, rules)).violations).toEqual([]);
   });
 });

@@ -6,17 +6,13 @@
 const busy = "64 requests of one seat at once are beyond any bound; the chart's own tests send them";
 const defectOfAChild =
   "the child answers every failure of its slots by its output; only a defect of its own comes here";
-const mutating = ["provisioning", "fencing", "ending", "disconnecting"];
+const mutating = ["provisioning", "fencing", "refencing", "ending", "disconnecting"];
 
 export const unreached: ReadonlyMap<string, string> = new Map([
   ...mutating.flatMap((state): [string, string][] => [
     [`registration.${state} on follower.register [1] → no target`, busy],
     [`registration.${state} on follower.disconnect [1] → no target`, busy],
   ]),
-  [
-    "registration on follower.disconnect [0] → no target",
-    "every state in which somebody sits answers a farewell itself; where this is asked, nobody sits",
-  ],
   [
     "registration on companion.failed [0] → no target",
     "the companion lives in `live`, which answers; its last word could only be late within one step",

@@ -1,8 +1,8 @@
 /**
  * One whole instance in a simulated process: every chart and every service, over simulated ports.
  *
- * Owns: making the ports, booting the composition, the host's handlers (an answer to every update, explicit ack after a
- * while), what the world may know of the instance's charts.
+ * Owns: making the ports, booting the composition, the host's handlers (an answer to every update, an ack after a while),
+ * what the world may know of the instance's charts.
  * Does not own: when it is killed, paused or cut off (`bus-world.ts`), any decision.
  */
 import type { InspectionEvent, SnapshotFrom } from "xstate";
@@ -52,6 +52,7 @@ export interface BusInstanceTraits {
   /** Its place in the world. */
   readonly name: string;
   readonly isNamed: boolean;
+  readonly ack: Settings["ack"];
   readonly host: HostClock;
   /** The store as it is, watched. */
   readonly store: Store;
@@ -67,7 +68,7 @@ export interface BusInstanceTraits {
 /** Longest that a handler of the simulated host takes, in milliseconds. */
 const handlingMaxMs = 400;
 
-const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret">): Settings => ({
+const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret" | "ack">): Settings => ({
   ...own,
   audience: { user: simulatedChatId, chat: chatId(simulatedChatId) },
   identity: {
@@ -75,7 +76,6 @@ const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret"
     runtimeBuild: "simulated",
     capabilities: [capability.durableAdmission, capability.sharedStore],
   },
-  ack: "explicit",
   lease: defaultLeaseTimings,
   seats: defaultSeatTimings,
   membership: defaultMembershipTimings,
@@ -118,29 +118,43 @@ interface Handling {
   readonly call: ComposedInstance["call"];
 }
 
-/** The host's handler: answers, takes its time, then says that it is done, again and again until the store has heard. */
+/**
+ * The host's handler: answers, takes its time, then says that it is done, again and again until the store has heard. It has
+ * ended when both are over.
+ */
 function handlerOf(traits: BusInstanceTraits, { process, id, call }: Handling) {
   const random = traits.hand.random.split(`handler ${process.pid}`);
-  return (handed: HandedUpdate) => {
+  const running = new Set<Promise<unknown>>();
+  const handOut = (handed: HandedUpdate) => {
     const facts = readUpdate(handed.update);
     const number = facts?.updateId ?? updateId(0);
     traits.ledger.handed(number, id, handed.redelivered);
     traits.hand.scheduler.note(`${traits.name} handles ${number}`);
     const { text, ended } = traits.calls.begin({ to: number, by: id, threadId: facts?.thread ?? null });
-    call({ method: "sendMessage", body: { text } }).then(
+    const answered = call({ method: "sendMessage", body: { text } }).then(
       (outcome) => {
         traits.hand.scheduler.note(`${traits.name} ${text}: ${outcome.kind}`);
         ended(outcome);
       },
       (error: unknown) => traits.hand.violate("answer/callRejected", `${text}: ${String(error)}`),
     );
-    const acknowledge = () =>
-      handed.ack().catch(() => {
-        // Not observed: a host asks again.
-        process.clock.setTimeout(() => void acknowledge(), 200);
-      });
-    process.clock.setTimeout(() => void acknowledge(), random.between(1, handlingMaxMs));
+    const acknowledged = new Promise<void>((resolve) => {
+      const acknowledge = () =>
+        handed.ack().then(
+          () => resolve(),
+          // Not observed: a host asks again.
+          () => void process.clock.setTimeout(() => void acknowledge(), 200),
+        );
+      process.clock.setTimeout(() => void acknowledge(), random.between(1, handlingMaxMs));
+    });
+    const run = Promise.all([answered, acknowledged]);
+    running.add(run);
+    void run.then(() => running.delete(run));
   };
+  const drained = async () => {
+    await Promise.all(running);
+  };
+  return { handOut, drained };
 }
 
 const idOf = (ref: object): string => ("id" in ref && typeof ref.id === "string" ? ref.id : "");
@@ -202,10 +216,14 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
       transport: transportOf({ network, place: name, process, serve: traits.serve }),
       telegram,
     },
-    settingsOf({ me: id, incarnation, name: traits.isNamed ? name : null, secret: ids.secret() }),
-    { handOut: (update) => handle(update), isSecret: (given, expected) => given === expected },
+    settingsOf({ me: id, incarnation, name: traits.isNamed ? name : null, secret: ids.secret(), ack: traits.ack }),
+    {
+      handOut: (update) => handler.handOut(update),
+      drained: () => handler.drained(),
+      isSecret: (given, expected) => given === expected,
+    },
   );
-  const handle = handlerOf(traits, { process, id, call: (wanted) => composed.call(wanted) });
+  const handler = handlerOf(traits, { process, id, call: (wanted) => composed.call(wanted) });
   return {
     id,
     composed,

@@ -19,6 +19,8 @@ interface Known {
   handedOut: number;
   overtook: boolean;
   holder: InstanceId | null;
+  /** Who settled it, and when; null also when it was ended without running. */
+  settler: { readonly id: InstanceId; readonly atMs: number } | null;
 }
 
 export interface UpdateLedger {
@@ -27,6 +29,8 @@ export interface UpdateLedger {
   readonly handed: (updateId: UpdateId, to: InstanceId, redelivered: boolean) => void;
   /** Every update touched since the last call. */
   readonly takeViews: () => readonly UpdateView[];
+  /** What a living process settled before a moment and no handler was given: nobody will ever see it. */
+  readonly unheardSince: (beforeMs: number) => readonly string[];
   /** What is not settled yet, oldest first. */
   readonly open: () => readonly Known[];
   readonly counts: () => { readonly written: number; readonly settled: number; readonly redelivered: number };
@@ -46,10 +50,18 @@ function forgetOldest(known: Map<UpdateId, Known>): void {
   }
 }
 
+const fresh = { inJournal: false, settled: 0, handedOut: 0, overtook: false, holder: null, settler: null };
+
+const settledBefore = (updates: readonly Known[], beforeMs: number): readonly string[] =>
+  updates.flatMap(({ updateId, settler }) =>
+    settler !== null && settler.atMs < beforeMs ? [`update ${updateId}, settled by ${settler.id}`] : [],
+  );
+
 export function createUpdateLedger(world: {
   readonly database: MemoryDatabase;
   readonly telegram: TelegramWorld;
   readonly isAlive: (id: InstanceId) => boolean;
+  readonly nowMs: () => number;
 }): UpdateLedger {
   const { database, telegram } = world;
   const known = new Map<UpdateId, Known>();
@@ -63,10 +75,13 @@ export function createUpdateLedger(world: {
     change(update);
     touched.add(update);
   };
+  /** With `ack: "auto"` an update is settled first, and then handed out. */
+  const isUnheard = ({ holder, settler }: Known) => holder === null && settler !== null && world.isAlive(settler.id);
+  const isStillToCome = (update: Known) => (update.holder === null && update.settled === 0) || isUnheard(update);
   const isFirstOfThread = (update: Known) => {
     for (const other of known.values()) {
       if (other === update) return true;
-      if (other.threadId === update.threadId && other.holder === null && other.settled === 0) return false;
+      if (other.threadId === update.threadId && isStillToCome(other)) return false;
     }
     return true;
   };
@@ -85,11 +100,17 @@ export function createUpdateLedger(world: {
         lost.push(`${what} of update ${update.updateId} in thread ${update.threadId}`);
     });
 
+  const settled: Watching["settled"] = (updateId, id) =>
+    touch(updateId, (update) => {
+      update.settled += 1;
+      update.settler = { id, atMs: world.nowMs() };
+      counts.settled += 1;
+    });
+
   return {
     written(updateId, threadId) {
       forgetOldest(known);
       counts.written += 1;
-      const fresh = { inJournal: false, settled: 0, handedOut: 0, overtook: false, holder: null };
       known.set(updateId, { updateId, threadId, ...fresh });
     },
     handed: (updateId, to, redelivered) => touch(updateId, (update) => hand(update, to, redelivered)),
@@ -100,6 +121,7 @@ export function createUpdateLedger(world: {
       touched.clear();
       return views;
     },
+    unheardSince: (beforeMs) => settledBefore([...known.values()].filter(isUnheard), beforeMs),
     open: () => [...known.values()].filter((update) => update.settled === 0),
     counts: () => counts,
     takeLost() {
@@ -107,7 +129,7 @@ export function createUpdateLedger(world: {
       lost = [];
       return taken;
     },
-    watch: (inner) => watchUpdates(inner, { database, touch, endedUnrun, settled: () => (counts.settled += 1) }),
+    watch: (inner) => watchUpdates(inner, { database, touch, endedUnrun, settled }),
   };
 }
 
@@ -115,7 +137,7 @@ interface Watching {
   readonly database: MemoryDatabase;
   readonly touch: (updateId: UpdateId | undefined, change: (update: Known) => void) => void;
   readonly endedUnrun: (what: string, updateId: UpdateId | undefined) => void;
-  readonly settled: () => void;
+  readonly settled: (updateId: UpdateId, by: InstanceId) => void;
 }
 
 /** The store, reporting what it did to updates. */
@@ -147,13 +169,11 @@ function watchUpdates(inner: Store, { database, touch, endedUnrun, settled }: Wa
     work: {
       ...inner.work,
       async settle(request) {
-        const updateId = idOf(request.seq);
+        const open = database.updates.get(request.seq);
         const answer = await inner.work.settle(request);
-        if (answer.kind === "settled")
-          touch(updateId, (update) => {
-            update.settled += 1;
-            settled();
-          });
+        // Settled once more under the same acquisition, it is not open before.
+        if (answer.kind === "settled" && open !== undefined && open.claim !== null)
+          settled(open.entry.updateId, open.claim.instanceId);
         return answer;
       },
     },

@@ -5,7 +5,8 @@
  * Does not own: the charts, the services, the invariants.
  * Checked: the invariants of `machines/invariants.ts` over the truth; no update of a bound thread ends unrun; after
  * faults end one instance leads and the others have joined within `convergeMs`, and everything written is settled within
- * `settleMs`.
+ * `settleMs`; what is settled was handed out, was dropped, or the process that settled it has died.
+ * Worlds of even seeds settle updates before handlers see them (`ack: "auto"`), those of odd seeds on the handlers' word.
  */
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
 import { updateId, type InstanceId, type SeatKey } from "../../machines/ids.ts";
@@ -54,15 +55,16 @@ function createBusWorld(options: BusSimulation): BusWorld {
   const isAlive = (id: InstanceId) => hand.table.isInstanceAlive(id);
   const calls = createCallLedger({ nowMs: hand.scheduler.nowMs, isAlive });
   const telegram = createTelegramWorld(hand.scheduler, calls.seen);
-  const ledger = createUpdateLedger({ database, telegram, isAlive });
+  const ledger = createUpdateLedger({ database, telegram, isAlive, nowMs: hand.scheduler.nowMs });
   const fenced = watchLeaderWrites({ ...inner, lease: ghost.lease }, { database, note: ghost.noteWrite });
   const store: Store = ledger.watch(registrations.watch(fenced));
   const serve = (handle: RequestHandler) => registrations.serve(plant.serve?.(handle) ?? handle);
   const network = createNetwork({ ...hand, random: hand.random.split("network") });
   const gate: TelegramGate = { throttledUntilMs: 0 };
   const names = hand.random.split("names");
+  const ack = options.seed % 2 === 0 ? "auto" : "explicit";
   const start = (place: Pick<BusPlace, "name" | "host" | "isNamed">) =>
-    startBusInstance({ ...place, hand, store, network, telegram, gate, ledger, calls, serve });
+    startBusInstance({ ...place, ack, hand, store, network, telegram, gate, ledger, calls, serve });
   const places = Array.from({ length: options.instances }, (_, index): BusPlace => {
     const place = { name: `i${index + 1}`, host: hand.newHost(), isNamed: !names.chance(unnamedShare) };
     return { ...place, instance: start(place) };
@@ -141,22 +143,16 @@ function write(world: BusWorld): void {
 const undecidedSeats = ({ database }: BusWorld): ReadonlySet<SeatKey> =>
   new Set([...database.provisions.values()].map((provision) => provision.seat));
 
-/** Known gap: a leader whose own thread is undecided does not serve, so nobody joins it. */
-const isLeaderUndecided = (world: BusWorld, undecided: ReadonlySet<SeatKey>): boolean =>
-  world.places.some(({ instance }) => instance.role() === "leader" && undecided.has(instance.seat()));
-
 function isConverged(world: BusWorld): boolean {
   const { places } = world;
   if (places.filter((place) => place.instance.role() === "leader").length !== 1) return false;
   const undecided = undecidedSeats(world);
-  if (isLeaderUndecided(world, undecided)) return true;
   return places.every(({ instance }) => instance.isJoined() || undecided.has(instance.seat()));
 }
 
 /** Updates that somebody who can take them has not yet ended. Those of seats that nobody sits on wait for a day. */
 function overdue(world: BusWorld, old: ReturnType<BusWorld["ledger"]["open"]>) {
   const undecided = undecidedSeats(world);
-  if (isLeaderUndecided(world, undecided)) return [];
   const seats = new Set(world.places.map((place) => place.instance.seat()));
   const bindings = [...world.database.bindings.values()];
   const isAwaited = (threadId: number) => {
@@ -169,7 +165,7 @@ function overdue(world: BusWorld, old: ReturnType<BusWorld["ledger"]["open"]>) {
 }
 
 async function converge(world: BusWorld): Promise<number> {
-  const { hand } = world;
+  const { hand, ledger } = world;
   const startedAtMs = hand.scheduler.nowMs();
   const took = () => hand.scheduler.nowMs() - startedAtMs;
   heal(world);
@@ -181,14 +177,18 @@ async function converge(world: BusWorld): Promise<number> {
     hand.violate("liveness/oneLeaderAllJoined", `${convergeMs} ms after faults ended: ${roles.join(", ")}`);
     return tookMs;
   }
-  const old = world.ledger.open();
+  const old = ledger.open();
   checkSeats(world);
   const due = overdue(world, old);
   const unanswered = () => world.calls.openSince(startedAtMs);
-  const isAllDone = () => due.every((update) => update.settled > 0) && unanswered().length === 0;
+  const unheard = () => ledger.unheardSince(startedAtMs);
+  const isAllDone = () =>
+    due.every((update) => update.settled > 0) && unanswered().length === 0 && unheard().length === 0;
   await hand.scheduler.runUntil(startedAtMs + settleMs, () => check(world) || isAllDone());
   if (hand.violations.length === 0 && unanswered().length > 0)
     hand.violate("liveness/everyCallEnds", `${settleMs} ms after faults ended: ${unanswered().join(", ")}`);
+  if (hand.violations.length === 0 && unheard().length > 0)
+    hand.violate("update/settledUnheard", `${settleMs} ms after faults ended: ${unheard().join(", ")}`);
   const left = hand.violations.length === 0 ? overdue(world, old) : [];
   if (left.length > 0)
     hand.violate(

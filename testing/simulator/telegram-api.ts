@@ -7,6 +7,7 @@
  * Invariants: a call that left is carried out whatever happens to its sender; the port never rejects and answers once;
  * what may have been carried out and was not answered is `ambiguous`.
  */
+import { setMaxListeners } from "node:events";
 import type { CallOutcome, TelegramApi } from "../../services/ports.ts";
 import type { Swarm } from "./faults.ts";
 import type { RequestPath } from "./requests.ts";
@@ -68,6 +69,8 @@ class Call {
     const { clock } = this.#path.process;
     const onAbort = () => this.#cut("aborted");
     const timer = clock.setTimeout(() => this.#cut("timed out"), timeoutMs);
+    // All calls of a leadership share its signal.
+    setMaxListeners(0, signal);
     signal.addEventListener("abort", onAbort);
     this.#release = () => {
       clock.clearTimeout(timer);

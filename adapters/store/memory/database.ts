@@ -76,8 +76,9 @@ export class MemoryDatabase {
   readonly openById = new Map<UpdateId, readonly JournalSeq[]>();
   /** When an update (id and digest) was settled, in order of settlement. */
   readonly tombstones = new Map<string, number>();
-  /** Key of the tombstone that an acquisition left. */
-  readonly settledBy = new Map<AcquisitionId, string>();
+  /** Which tombstone an acquisition left, and the other way round. */
+  private readonly settledBy = new Map<AcquisitionId, string>();
+  private readonly settlerOf = new Map<string, AcquisitionId>();
   readonly deadLetters = new Map<string, DeadLetter>();
   readonly owners = new Map<ChatId, Map<MessageId, SeatKey>>();
   readonly counters = new Map<string, number>();
@@ -121,13 +122,26 @@ export class MemoryDatabase {
     this.removeEntry(open);
     this.tombstones.delete(open.key); // last in the order of settlement again
     this.tombstones.set(open.key, nowMs);
-    if (open.claim !== null) this.settledBy.set(open.claim.acquisition, open.key);
+    this.forgetSettler(open.key);
+    if (open.claim === null) return;
+    this.settledBy.set(open.claim.acquisition, open.key);
+    this.settlerOf.set(open.key, open.claim.acquisition);
   }
 
   /** Whether this acquisition has settled what it held: the tombstone remembers it. */
   wasSettledBy(acquisition: AcquisitionId): boolean {
-    const key = this.settledBy.get(acquisition);
-    return key !== undefined && this.tombstones.has(key);
+    return this.settledBy.has(acquisition);
+  }
+
+  removeTombstone(key: string): void {
+    this.tombstones.delete(key);
+    this.forgetSettler(key);
+  }
+
+  private forgetSettler(key: string): void {
+    const settler = this.settlerOf.get(key);
+    this.settlerOf.delete(key);
+    if (settler !== undefined) this.settledBy.delete(settler);
   }
 
   addToCounter(reason: string, by: number): void {

@@ -39,7 +39,7 @@ function prune(db: MemoryDatabase, nowMs: number, removedMax: number): void {
   let left = removedMax;
   for (const [key, settledAtMs] of db.tombstones) {
     if (left === 0 || isRemembered(settledAtMs, nowMs)) return;
-    db.tombstones.delete(key);
+    db.removeTombstone(key);
     left -= 1;
   }
 }

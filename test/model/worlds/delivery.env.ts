@@ -95,7 +95,10 @@ export interface DeliveryRules {
   readonly isCurrent: (env: DeliveryEnv, who: Sitting) => boolean;
   readonly isRepeated: (entry: Entry, by: Name) => boolean;
   readonly isTaken: (entry: Entry) => boolean;
-  /** Whether an inbox holds back what it claims while an earlier claim of its own is in doubt. */
+  /**
+   * Whether an inbox holds back the next update while an earlier claim of its own is in doubt. The real one claims it and
+   * holds it back; here it is claimed when the doubt is over.
+   */
   readonly waitsForDoubt: boolean;
   /** Whose claims go back to the journal when this instance registers. */
   readonly losesClaim: (claimant: Name, registered: Name) => boolean;
@@ -109,8 +112,7 @@ export const faithfulDelivery: DeliveryRules = {
   isCurrent: (env, who) => env.current?.name === who.name && env.current.number === who.number,
   isRepeated: (entry, by) => entry.claim === by,
   isTaken: (entry) => entry.claim !== null,
-  // services/inbox.ts goes on to the next update; with lost claims that breaks the order, so the checked worlds have none.
-  waitsForDoubt: false,
+  waitsForDoubt: true,
   losesClaim: (claimant, registered) => claimant !== registered,
 };
 

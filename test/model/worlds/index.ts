@@ -90,7 +90,6 @@ export const quietDelivery: DeliveryBounds = {
 export const quietRegistration: RegistrationBounds = {
   attempts: 2,
   leaders: 1,
-  isLateOfTheGone: false,
   heartbeats: 0,
   farewells: 0,
   deaths: 0,
@@ -131,8 +130,13 @@ export const worlds: readonly CheckedWorld[] = [
     { updates: 3, losses: 2 },
   ),
 
-  // One lane: its order; a change of hands; a change of leader; every other end that an update can come to.
+  // One lane: its order; claims in doubt; a change of hands; a change of leader; every other end that an update can come to.
   delivery.safe("delivery/order", { updates: 3, failures: 1, losses: 1 }, { silences: 1, crashes: 1 }),
+  delivery.safe(
+    "delivery/claims",
+    { updates: 3, leaders: 1, failures: 1, claimLosses: 1, silences: 1 },
+    { leaders: 2, losses: 1 },
+  ),
   delivery.safe("delivery/leaders", { losses: 1, deaths: 1, crashes: 1 }, { failures: 1 }),
   delivery.safe("delivery/ends", { losses: 1, unowned: 1, isPatienceFinite: true, foreign: [0] }, { failures: 1 }),
   delivery.safe("delivery/attempts", { failures: 2, losses: 1, attempts: 11 }),
@@ -141,7 +145,7 @@ export const worlds: readonly CheckedWorld[] = [
   // One seat: repeated attempts; farewells; death and return; the making of its thread; a change of leader.
   registration.safe(
     "registration/attempts",
-    { attempts: 3, impatience: 1, heartbeats: 1, closings: 1, losses: 1, commitLosses: 1 },
+    { attempts: 3, impatience: 1, heartbeats: 1, farewells: 1, closings: 1, losses: 1, commitLosses: 1 },
     { impatience: 2, heartbeats: 2, losses: 2 },
   ),
   registration.safe(

@@ -6,8 +6,8 @@
  * Does not own: what may happen (`registration.world.ts`), what the store does (`registration.store.ts`).
  */
 import type { AnyStateMachine } from "xstate";
-import { chatId, seatKey } from "../../../machines/ids.ts";
-import type { Epoch } from "../../../machines/ids.ts";
+import { chatId, seatKey, threadId } from "../../../machines/ids.ts";
+import type { BoundThread, Epoch } from "../../../machines/ids.ts";
 import type { LeaderWriteView } from "../../../machines/invariants.ts";
 import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
 import { registrationMachine } from "../../../machines/registration.machine.ts";
@@ -37,8 +37,6 @@ export interface RegistrationBudgets {
 
 export interface RegistrationBounds extends RegistrationBudgets {
   readonly attempts: number;
-  /** Whether a registration still arrives after its sender has died or left. */
-  readonly isLateOfTheGone: boolean;
   readonly leaders: 1 | 2;
 }
 
@@ -107,16 +105,21 @@ export const faithfulRegistration: RegistrationRules = {
   provisioning: provisioningMachine,
   mayWrite: (env, under) => under === env.epoch,
   mayIntend: (env, abandons) => env.binding === null && (env.provision === null || env.provision.id === abandons),
-  comparesClaim: false,
+  comparesClaim: true,
 };
 
 export const nameOf = (token: string): Name => (token.startsWith("A") ? "A" : "B");
 export const seat = seatKey("seat");
 export const chat = chatId(-1);
+export const threadOf = (id: number): BoundThread => ({
+  target: { chatId: chat, threadId: threadId(id) },
+  slot: "A",
+  threadName: "a",
+});
 export const leaderOf = (token: string): number => Number(token.slice(-1)) - 1;
 
 export function beginning(bounds: RegistrationBounds): RegistrationEnv {
-  const { attempts: _attempts, isLateOfTheGone: _isLate, leaders, ...left } = bounds;
+  const { attempts: _attempts, leaders, ...left } = bounds;
   const person = { is: "here", attempts: 0, waitsFor: null, registered: null } as const;
   const ghost = { sits: null, watched: null, isCleaning: false };
   return {

@@ -11,7 +11,7 @@ import type { CreateAnswer } from "../../../machines/provisioning.machine.ts";
 import type { SeatWrite, Sitter } from "../../../machines/registration.machine.ts";
 import type { PendingProvision, ThreadView } from "../../../machines/threads.rules.ts";
 import type { Outcome, Request, RequestFault } from "../../../testing/explorer/index.ts";
-import { chat, leaderOf, nameOf, seat, spend, withSeat } from "./registration.env.ts";
+import { leaderOf, nameOf, seat, spend, threadOf, withSeat } from "./registration.env.ts";
 import type { RegistrationEnv, RegistrationRules } from "./registration.env.ts";
 
 export function faultsOf(
@@ -127,9 +127,9 @@ function registered(
   }: { readonly leader: number; readonly orphan: boolean; readonly comparesClaim: boolean },
 ): Written {
   const token: string = sitter.generation;
-  const isClaimant = nameOf(token) === (env.people.A.is === "here" ? "A" : "B");
-  // The store has no such answer today: to the chart it is as if the epoch were over.
-  if (comparesClaim && !isClaimant) return { env, kind: "fenced" };
+  // B claims the seat before it registers, and only once A is dead or has left.
+  const isClaimant = nameOf(token) === (env.people.B.attempts > 0 ? "B" : "A");
+  if (comparesClaim && !isClaimant) return { env, kind: "superseded" };
   const before = env.registration;
   return {
     kind: "committed",
@@ -151,7 +151,7 @@ const threadsOf = (env: RegistrationEnv): ThreadView => ({
       : [
           {
             seat,
-            thread: { target: { chatId: chat, threadId: threadId(env.binding) }, slot: "A", threadName: "a" },
+            thread: threadOf(env.binding),
             createdAtMs: 0,
           },
         ],

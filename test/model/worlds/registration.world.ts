@@ -22,6 +22,7 @@ import type {
   RegistrationFact,
   RegistrationInput,
   SeatWrite,
+  Sitter,
 } from "../../../machines/registration.machine.ts";
 import { ambiguousProvisionMs } from "../../../machines/threads.rules.ts";
 import { chartOf, worldDefaults } from "../../../testing/explorer/index.ts";
@@ -35,6 +36,7 @@ import {
   seat,
   sent,
   spend,
+  threadOf,
   withPerson,
   withSeat,
 } from "./registration.env.ts";
@@ -64,7 +66,7 @@ export function registrationWorld(
   name = "registration",
 ): World<RegistrationEnv, RegistrationSeen, RegistrationView> {
   const leaders = [0, 1].slice(0, bounds.leaders);
-  const charts = chartsOf(rules);
+  const chart = chartsOf(rules);
   return {
     ...worldDefaults,
     name,
@@ -72,17 +74,17 @@ export function registrationWorld(
     places: leaders.flatMap((leader) => [
       {
         name: seatPlace(leader),
-        chart: charts.seat,
+        chart: chart.seat,
         hosts: { provisioning: provisioningPlace(leader), cleanup: cleanupPlace(leader) },
       },
-      { name: provisioningPlace(leader), chart: charts.provisioning },
-      { name: cleanupPlace(leader), chart: charts.cleanup },
+      { name: provisioningPlace(leader), chart: chart.provisioning },
+      { name: cleanupPlace(leader), chart: chart.cleanup },
     ]),
-    start: { env: beginning(bounds), orders: [openSeat(0)] },
+    start: { env: beginning(bounds), orders: [openSeat(0, null)] },
     actions: (env) => [
       ...personActions(env, "A", bounds),
       ...(env.people.A.is === "here" ? [] : personActions(env, "B", bounds)),
-      ...env.net.map((_each, index) => delivery(env, index, bounds)),
+      ...env.net.map((_each, index) => delivery(env, index)),
       ...linkActions(env),
       ...leadershipActions(env, bounds),
     ],
@@ -103,15 +105,20 @@ export function registrationWorld(
   };
 }
 
-function openSeat(leader: number): Order {
+function openSeat(leader: number, sitter: Sitter | null): Order {
   const input: RegistrationInput = {
     seat,
     epoch: epoch(leader + 1),
     chatId: chat,
     timings: { ...defaultSeatTimings, proofLooksMax: 2 },
+    sitter,
   };
   return { kind: "start", place: seatPlace(leader), as: `leader${leader + 1}`, input };
 }
+
+/** Whom a new leader finds in the store. Nothing asks a suspect for its thread. */
+const known = ({ registration, binding }: RegistrationEnv): Sitter | null =>
+  registration === null ? null : { ...followerOf(registration), thread: threadOf(binding ?? 0) };
 
 const followerOf = (token: string): Follower => ({
   instanceId: instanceId(nameOf(token)),
@@ -124,12 +131,12 @@ const followerOf = (token: string): Follower => ({
 
 // ----------------------------------------------------------------------------------------------------- the charts
 
-const known = new Map<AnyStateMachine, ReturnType<typeof chartOf>>();
+const charts = new Map<AnyStateMachine, ReturnType<typeof chartOf>>();
 
 function chartsOf({ machine, provisioning }: RegistrationRules) {
   const once = (which: AnyStateMachine, make: () => ReturnType<typeof chartOf>) => {
-    const chart = known.get(which) ?? make();
-    known.set(which, chart);
+    const chart = charts.get(which) ?? make();
+    charts.set(which, chart);
     return chart;
   };
   return {
@@ -217,11 +224,10 @@ function personActions(env: RegistrationEnv, name: Name, bounds: RegistrationBou
   return actions;
 }
 
-function delivery(env: RegistrationEnv, index: number, bounds: RegistrationBounds): Action<RegistrationEnv> {
+function delivery(env: RegistrationEnv, index: number): Action<RegistrationEnv> {
   const message = env.net[index];
   if (message === undefined) throw new Error(`the network has no message ${index}`);
   const { to, type, generation: token } = message;
-  const isLost = type === "follower.register" && env.people[nameOf(token)].is !== "here" && !bounds.isLateOfTheGone;
   const requestId = `${type}/${token}`;
   const event: AnyEventObject =
     type === "follower.register"
@@ -233,7 +239,7 @@ function delivery(env: RegistrationEnv, index: number, bounds: RegistrationBound
     name: `${type} of ${token} reaches leader ${to + 1}`,
     kind: "fair",
     env: { ...env, net: env.net.filter((_each, at) => at !== index) },
-    orders: env.seats[to]?.isUp === true && !isLost ? [{ kind: "send", place: seatPlace(to), event }] : [],
+    orders: env.seats[to]?.isUp === true ? [{ kind: "send", place: seatPlace(to), event }] : [],
   };
 }
 
@@ -260,13 +266,15 @@ function linkActions(env: RegistrationEnv): Action<RegistrationEnv>[] {
 
 function leadershipActions(env: RegistrationEnv, bounds: RegistrationBounds): Action<RegistrationEnv>[] {
   const actions: Action<RegistrationEnv>[] = [];
-  if (env.epoch < bounds.leaders)
+  if (env.epoch < bounds.leaders) {
+    const sitter = known(env);
     actions.push({
       name: "a second leader is granted the next epoch",
       kind: "fault",
-      env: withSeat({ ...env, epoch: env.epoch + 1 }, env.epoch, { isUp: true }),
-      orders: [openSeat(env.epoch)],
+      env: withSeat({ ...env, epoch: env.epoch + 1 }, env.epoch, { isUp: true, sits: sitter?.generation ?? null }),
+      orders: [openSeat(env.epoch, sitter)],
     });
+  }
   if (env.left.crashes > 0 && env.epoch === 2 && env.seats[0]?.isUp === true)
     actions.push({
       name: "the first leader dies",

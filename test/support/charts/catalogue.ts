@@ -50,6 +50,7 @@ export const charts: readonly CataloguedChart[] = [
       "activation.stop": true,
       "endpoint.open": true,
       "endpoint.failed": true,
+      "dispatcher.fenced": true,
       ...pollingFacts,
       "companion.failed": true,
     }),

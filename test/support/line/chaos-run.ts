@@ -51,6 +51,8 @@ export interface ChaosReport {
 
 const names = ["alpha", "beta", "gamma"] as const;
 type Name = (typeof names)[number];
+/** A healthy line at the default pace is some 30 messages behind while a process is being replaced. */
+const behindMax = 500;
 
 /** Reproducible chance (mulberry32), 0 to below 1. */
 function chanceOf(seed: number): () => number {
@@ -94,9 +96,19 @@ class Chaos {
     }
   }
 
+  /** Holds back while one of the threads is far behind: on a machine that is too slow, not the backlog is tested. */
   sendNext(): void {
+    if (this.tally.count - this.servedUpTo() > behindMax) return;
     const name = names[this.tally.count % names.length] ?? "alpha";
     this.tally.send(name, this.threadOf.get(name) ?? 0);
+  }
+
+  /** Up to which message every thread was served, by whichever process sat there. */
+  private servedUpTo(): number {
+    const reached = names.map((name) =>
+      Math.max(...this.line.agents.filter(({ label }) => label === name).map((agent) => this.tally.reached(agent))),
+    );
+    return Math.min(...reached);
   }
 
   async round(number: number): Promise<void> {

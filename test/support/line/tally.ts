@@ -53,8 +53,13 @@ export class Tally {
 
   /** Whether the agent was given a message with this index or a later one. */
   hasReached(agent: Agent, index: number): boolean {
-    const last = agent.texts.at(-1);
-    return last !== undefined && (this.sent.get(last)?.index ?? -1) >= index;
+    return this.reached(agent) >= index;
+  }
+
+  /** Index of the message that the agent was given last; -1 before the first. */
+  reached(agent: Agent): number {
+    const last = agent.updates.at(-1)?.update.message?.text;
+    return last === undefined ? -1 : (this.sent.get(last)?.index ?? -1);
   }
 
   /** To be called once a killed process is gone, before its successor starts. */

@@ -9,11 +9,11 @@ export const ceilingMs = 45_000;
 /** Resolves with the milliseconds until `condition` held; rejects at the ceiling with what was waited for and `state`. */
 export async function until(
   what: string,
-  condition: () => boolean,
+  condition: () => boolean | Promise<boolean>,
   { withinMs = ceilingMs, state }: { readonly withinMs?: number; readonly state?: () => string } = {},
 ): Promise<number> {
   const startedAt = performance.now();
-  while (!condition()) {
+  while (!(await condition())) {
     const elapsed = performance.now() - startedAt;
     if (elapsed > withinMs)
       throw new Error(`${what}: not within ${withinMs} ms${state === undefined ? "" : `\n${state()}`}`);
@@ -46,6 +46,9 @@ export function every(intervalMs: number, step: () => void): { readonly stop: ()
     },
   };
 }
+
+/** What a handler does that takes its time. Not for waiting: whoever waits does so on a condition. */
+export const workFor = (ms: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, ms));
 
 /** The value below which the share `p` (0 to 1) of the samples lies; NaN of none. */
 export function percentile(samples: readonly number[], p: number): number {

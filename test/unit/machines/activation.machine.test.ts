@@ -30,6 +30,10 @@ const polled = () => listening().send({ type: "endpoint.open" });
 const active = () => polled().send({ type: "polling.started" });
 const classic = () => start().answer("identify", { kind: "noTopics" }).answer("seatOwn", committed);
 const scheduled = () => classic().after("capabilityInterval");
+const rejected = { kind: "rejected", reason: "no rights" } as const;
+const threadless = () =>
+  provisioning().answer("provisioning", rejected).answer("seatOwn", committed).send({ type: "endpoint.open" });
+const activeThreadless = () => threadless().send({ type: "polling.started" });
 const switching = () => scheduled().answer("identify", { kind: "topics" });
 
 const companions = ["endpoint", "dispatcher", "poller"];
@@ -44,7 +48,7 @@ describe("becoming the bus leader, in order", () => {
     const wish = { seat: mySeat, instanceId: me, chatId: chat, threadName: "Work" };
     expect(chart.requests).toEqual({ provisioning: { epoch: 4, wish } });
     chart.answer("provisioning", bound);
-    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: thread() } });
+    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: thread(), isClassic: false } });
     chart.answer("seatOwn", committed);
     expect(chart.requests).toEqual({ endpoint: { epoch: 4 } });
     chart.send({ type: "endpoint.open" });
@@ -58,13 +62,14 @@ describe("becoming the bus leader, in order", () => {
   });
 
   it("asks all the same after a step that failed: the thread may have been the reason", () => {
-    const chart = start(true).answer("provisioning", { kind: "rejected", reason: "x" }).after("retryPause");
+    const chart = start(true).fail("provisioning").after("retryPause");
     expect(chart.requests).toEqual({ identify: undefined });
   });
 
   it("ignores words of companions that do not run yet", () => {
     const chart = start().send({ type: "endpoint.open" }).send({ type: "polling.started" }).send(answered);
     chart.send({ type: "endpoint.failed", reason: "late" }).send({ type: "polling.fenced" }).send(troubled("conflict"));
+    chart.send({ type: "dispatcher.fenced" });
     expect(chart.send({ type: "polling.stopped" }).state).toBe("identifying");
     expect(chart.facts).toEqual([]);
   });
@@ -83,14 +88,68 @@ describe("leading", () => {
   });
 
   it.each([
-    ["starts", polled],
-    ["runs", active],
-  ])("stands still when the store fences its poller while it %s", (_, reached) => {
-    const chart = reached().send({ type: "polling.fenced" });
+    ["its poller while it starts", polled, "polling.fenced"],
+    ["its poller while it runs", active, "polling.fenced"],
+    ["its dispatcher while the poller starts", polled, "dispatcher.fenced"],
+    ["its dispatcher while it runs", active, "dispatcher.fenced"],
+    ["its dispatcher while it leads without a thread", activeThreadless, "dispatcher.fenced"],
+  ] as const)("stands still when the store fences %s", (_, reached, type) => {
+    const chart = reached().send({ type });
     expect(chart.state).toBe("fencedOff");
     expect(chart.latest).toEqual([{ type: "activation.doubted" }, fenced]);
     expect(chart.requests).toEqual({});
     expect(chart.timers).toEqual({});
+  });
+});
+
+describe("leading without a thread of its own: the others are served all the same", () => {
+  it("says so, seats itself without one, and goes on", () => {
+    const chart = provisioning().answer("provisioning", rejected);
+    expect(chart.latest).toEqual([{ type: "activation.troubled", trouble: "thread", reason: "no rights" }]);
+    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: null, isClassic: false } });
+    chart.answer("seatOwn", committed).send({ type: "endpoint.open" });
+    expect(running(chart)).toEqual(companions);
+    expect(chart.send({ type: "polling.started" }).latest).toEqual([{ type: "activation.active", thread: null }]);
+  });
+
+  it("asks for the thread again after five minutes, with everything closed for a moment", () => {
+    expect(activeThreadless().timers).toEqual({ threadRetry: 5 * 60_000 });
+    const chart = activeThreadless().after("threadRetry");
+    expect(Object.keys(chart.requests)).toEqual(["provisioning"]);
+    chart.answer("provisioning", bound);
+    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: thread(), isClassic: false } });
+    chart.answer("seatOwn", committed).send({ type: "endpoint.open" }).send({ type: "polling.started" });
+    expect(chart.latest).toEqual([{ type: "activation.active", thread: thread() }]);
+  });
+
+  it("goes on without it when it is refused again, and asks again later", () => {
+    const chart = activeThreadless().after("threadRetry").answer("provisioning", rejected).answer("seatOwn", committed);
+    chart.send({ type: "endpoint.open" }).send({ type: "polling.started" });
+    expect(chart.latest).toEqual([{ type: "activation.active", thread: null }]);
+    expect(chart.timers).toEqual({ threadRetry: 5 * 60_000 });
+  });
+
+  it("does not ask again for a thread that it has", () => {
+    const chart = active().after("threadRetry");
+    expect(chart.state).toBe("serving.polled.active");
+    expect(running(chart)).toEqual(companions);
+    expect(chart.latest).toEqual([]);
+  });
+
+  it("is not what follows a thread that is lost with the epoch, nor a provisioning that broke", () => {
+    expect(provisioning().answer("provisioning", { kind: "fenced" }).state).toBe("fencedOff");
+    expect(provisioning().fail("provisioning").state).toBe("rollingBack");
+  });
+
+  it("serves without the thread of earlier, when that is refused after a rollback", () => {
+    const chart = active().send(broke).after("retryPause").answer("identify", { kind: "topics" });
+    chart.answer("provisioning", rejected);
+    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: null, isClassic: false } });
+  });
+
+  it("becomes classic when the topics themselves are gone after a rollback", () => {
+    const chart = activeThreadless().send(broke).after("retryPause").answer("identify", { kind: "noTopics" });
+    expect(chart.answer("seatOwn", committed).latest).toEqual([{ type: "activation.classic" }]);
   });
 });
 
@@ -107,7 +166,6 @@ describe("rolling back", () => {
       "unavailable",
     ],
     ["asking breaks", () => start().fail("identify"), "unavailable"],
-    ["the thread is refused", () => provisioning().answer("provisioning", { kind: "rejected", reason: "x" }), "thread"],
     ["provisioning breaks", () => provisioning().fail("provisioning"), "thread"],
     ["the seat cannot be written", () => seating().fail("seatOwn"), "unavailable"],
     ["the endpoint cannot open", () => listening().send({ type: "endpoint.failed", reason: "in use" }), "endpoint"],
@@ -173,6 +231,12 @@ describe("an epoch that is over", () => {
       () => start().answer("identify", { kind: "noTopics" }).answer("seatOwn", { kind: "fenced" }),
     ],
     ["its poll in classic", () => classic().send({ type: "polling.fenced" })],
+    ["its dispatcher in classic", () => classic().send({ type: "dispatcher.fenced" })],
+    ["its dispatcher on the way to the bus", () => switching().send({ type: "dispatcher.fenced" })],
+    [
+      "its seat without a thread",
+      () => provisioning().answer("provisioning", rejected).answer("seatOwn", { kind: "fenced" }),
+    ],
   ])("stops everything when the store refuses %s", (_, refused) => {
     const chart = refused();
     expect(chart.state).toBe("fencedOff");
@@ -185,6 +249,7 @@ describe("fenced off", () => {
   it("stays still, whatever a companion of the past says", () => {
     const chart = classic().send({ type: "polling.fenced" }).send(broke).send(answered).send(troubled("conflict"));
     chart.send({ type: "polling.started" }).send({ type: "endpoint.failed", reason: "late" });
+    chart.send({ type: "dispatcher.fenced" });
     expect(chart.state).toBe("fencedOff");
     expect(chart.latest).toEqual([]);
     expect(chart.facts.slice(-2)).toEqual([{ type: "activation.doubted" }, fenced]);
@@ -195,7 +260,7 @@ describe("fenced off", () => {
 describe("classic: a bot without topics", () => {
   it("takes its seat without a thread, then dispatches and polls for itself, with no endpoint", () => {
     const chart = start().answer("identify", { kind: "noTopics" });
-    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: null } });
+    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: null, isClassic: true } });
     expect(chart.answer("seatOwn", committed).facts).toEqual([{ type: "activation.classic" }]);
     expect(running(chart)).toEqual(["dispatcher", "poller"]);
     expect(chart.send(answered).told).toEqual([{ to: "dispatcher", event: { type: "journal.changed" } }]);
@@ -274,7 +339,7 @@ it("reads like this from classic to the bus", () => {
     "start → identifying
       asks identify
     identify answered noTopics → dormant.seating
-      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: null)
+      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: null, isClassic: true)
     seatOwn answered committed → dormant.polled.resting
       emits activation.classic
       asks dispatcher (epoch: 4)
@@ -286,7 +351,7 @@ it("reads like this from classic to the bus", () => {
     polling.stopped → provisioning
       asks provisioning (epoch: 4, wish: …)
     provisioning answered bound (thread: …) → seating
-      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: …)
+      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: …, isClassic: false)
     seatOwn answered committed → serving.listening
       asks endpoint (epoch: 4)
     endpoint.open → serving.polled.polling

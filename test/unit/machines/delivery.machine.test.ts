@@ -118,8 +118,36 @@ describe("routing", () => {
     expect(delivery.facts).toEqual([]);
   });
 
-  it("ignores changes of seats: it looks anyway", () => {
-    expect(start().send({ type: "seats.changed" }).requests).toEqual({ findOwner: { facts: facts() } });
+  const overtaken = () => start().send({ type: "seats.changed" });
+
+  it("goes on looking while a seat changes hands, however often", () => {
+    const delivery = overtaken().send({ type: "seats.changed" });
+    expect(delivery.requests).toEqual({ findOwner: { facts: facts() } });
+    expect(delivery.state).toBe("routing.outdated");
+  });
+
+  it("looks again when it found nobody and a seat changed hands meanwhile: the answer may be older", () => {
+    const delivery = overtaken().answer("findOwner", toAbsent);
+    expect(delivery.state).toBe("routing.current");
+    expect(delivery.requests).toEqual({ findOwner: { facts: facts() } });
+    expect(delivery.facts).toEqual([]);
+    delivery.answer("findOwner", toAbsent);
+    expect(delivery.facts).toEqual([{ type: "delivery.waiting", seat: mySeat }]);
+  });
+
+  it.each([
+    ["a live holder", toFollower, "forwarding"],
+    ["no seat", nobody, "deadLettering.ending"],
+    ["no thread", { kind: "nowhere", reason: "no thread" } as const, "dropping.ending"],
+  ])("takes an answer that found %s, whatever changed meanwhile", (_, route, state) => {
+    expect(overtaken().answer("findOwner", route).state).toBe(state);
+    expect(start().answer("findOwner", route).state).toBe(state);
+  });
+
+  it("forgets that something changed once it looks anew", () => {
+    const delivery = overtaken().fail("findOwner").after("refusalPause");
+    expect(delivery.state).toBe("routing.current");
+    expect(delivery.answer("findOwner", toAbsent).state).toBe("awaitingSeat");
   });
 });
 
@@ -197,7 +225,7 @@ it("reads like this from a retry to being given back", () => {
   delivery.answer("forwardUpdate", refusal).after("refusalPause");
   expect(delivery.trace()).toMatchInlineSnapshot(`
     "start → retryWait
-    after untilNextAttempt → routing
+    after untilNextAttempt → routing.current
       asks findOwner (facts: …)
     findOwner answered seat (seat: manual:profile:one, recipient: …) → forwarding
       asks forwardUpdate (seat: manual:profile:one, recipient: …)

@@ -10,10 +10,12 @@ export const granted = (at: number) => ({ type: "lease.granted", epoch: epoch(at
 export const registeredAs = (gen: string) =>
   ({ type: "membership.registered", generation: generation(gen), thread: thread() }) as const;
 export const activated = { type: "activation.active", thread: thread() } as const;
+/** Followers are served; the own thread could not be had. */
+export const activatedThreadless = { type: "activation.active", thread: null } as const;
 export const stop = { type: "instance.stop", leave: false } as const;
 export const leave = { type: "instance.stop", leave: true } as const;
 
-const request = { owner: "profile", name: "one" };
+const request = { me, owner: "profile", name: "one" };
 export const freeSeat = { request, claims: [] };
 
 export const start = (name: string | null) => playChart(instanceMachine, { me, name });
@@ -33,6 +35,7 @@ export const following = () => seeking().send(observed(3));
 export const joined = () => following().send(registeredAs("g1"));
 export const leading = () => electing().send(granted(4));
 export const bus = () => leading().send(activated);
+export const threadlessBus = () => leading().send(activatedThreadless);
 export const classic = () => leading().send({ type: "activation.classic" });
 
 export const lastFact = (instance: ReturnType<typeof start>) => instance.facts.at(-1);

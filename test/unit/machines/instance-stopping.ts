@@ -4,6 +4,7 @@ import { epoch } from "../../../machines/ids.ts";
 import { mySeat, thread } from "../../support/charts/samples.ts";
 import {
   activated,
+  activatedThreadless,
   bus,
   claiming,
   classic,
@@ -18,10 +19,12 @@ import {
   seeking,
   start,
   stop,
+  threadlessBus,
 } from "./instance-scenes.ts";
 
 const release = { to: "lease", event: { type: "lease.release" } };
 const releasing = () => seeking().send(stop);
+const draining = () => releasing().send({ type: "lease.released" });
 const stopping = () => bus().send(stop);
 const givingUp = () => bus().send(leave);
 const leavingSeat = () => joined().send(leave);
@@ -63,19 +66,32 @@ describe("stopping", () => {
   });
 
   it("cuts an activation off that does not stop in time", () => {
-    expect(stopping().timers).toEqual({ farewellLimit: 1_200 });
+    expect(stopping().timers).toEqual({ farewellLimit: 1_000 });
     expect(stopping().after("farewellLimit").state).toBe("online.releasing");
   });
 
-  it("is over when the lease is released and the seat went back", () => {
+  it("lets its handlers end when the lease is released: until then its seat stays its own", () => {
     const instance = releasing().send({ type: "lease.released" });
+    expect(instance.state).toBe("draining");
+    expect(instance.requests).toEqual({ drainHost: undefined });
+    expect(instance.timers).toEqual({ drainLimit: 500 });
+  });
+
+  it.each([
+    ["no handler runs any more", () => draining().answer("drainHost", undefined)],
+    ["a handler does not end in time", () => draining().after("drainLimit")],
+    ["nobody knows whether one runs", () => draining().fail("drainHost")],
+  ])("gives the seat up when %s, and is over when it went back", (_, drained) => {
+    const instance = drained();
+    expect(instance.state).toBe("closing");
     expect(instance.requests).toEqual({ releaseSeat: { seat: mySeat } });
     expect(instance.answer("releaseSeat", undefined).output).toEqual({ kind: "stopped" });
   });
 
   it("does not wait for ever for the lease, nor for the seat", () => {
     const instance = releasing().after("farewellLimit");
-    expect(instance.state).toBe("closing");
+    expect(instance.state).toBe("draining");
+    instance.answer("drainHost", undefined);
     expect(instance.fail("releaseSeat").output).toEqual({ kind: "stopped" });
   });
 
@@ -87,7 +103,7 @@ describe("stopping", () => {
   });
 
   it("is asked once: a second request changes nothing", () => {
-    for (const instance of [stopping(), givingUp(), leavingSeat(), claiming().send(stop)]) {
+    for (const instance of [stopping(), givingUp(), leavingSeat(), draining(), claiming().send(stop)]) {
       const { state } = instance;
       expect(instance.send(leave).state).toBe(state);
     }
@@ -117,7 +133,7 @@ describe("leaving for good", () => {
   });
 
   it("does not wait for ever for the leader", () => {
-    expect(leavingSeat().timers).toEqual({ farewellLimit: 1_200 });
+    expect(leavingSeat().timers).toEqual({ farewellLimit: 1_000 });
     expect(leavingSeat().after("farewellLimit").state).toBe("online.releasing");
   });
 
@@ -153,6 +169,16 @@ describe("leaving for good", () => {
     ["seeking", seeking],
   ])("is no more than stopping while %s: there is no thread to delete", (_, reached) => {
     expect(reached().send(leave).state).toBe(reached().send(stop).state);
+  });
+
+  it("is no more than stopping on the bus while it never had a thread", () => {
+    expect(threadlessBus().send(leave).state).toBe("online.leading.stopping");
+  });
+
+  it("deletes the thread that it had as a follower, even if it could not be had again as the leader", () => {
+    const instance = joined().send(granted(4)).send(activatedThreadless).send(leave);
+    expect(instance.state).toBe("online.leading.givingUp");
+    expect(instance.requests).toMatchObject({ cleanup: { epoch: 4, seat: mySeat, target: thread().target } });
   });
 
   it("goes on leaving whatever its activation says meanwhile", () => {

@@ -8,6 +8,7 @@ import { playChart } from "../../support/charts/play.ts";
 import { holder, me, mySeat, rival, thread } from "../../support/charts/samples.ts";
 import {
   activated,
+  activatedThreadless,
   bus,
   choosing,
   classic,
@@ -27,6 +28,7 @@ import {
   start,
   stop,
   taken,
+  threadlessBus,
 } from "./instance-scenes.ts";
 
 const troubled = (trouble: string, reason: string) => ({ type: "instance.troubled", trouble, reason });
@@ -73,7 +75,7 @@ describe("taking a seat", () => {
 
   it("an unnamed one takes the lowest free number", () => {
     const claims = [{ seat: seatKey("manual:parent:0"), instanceId: rival, liveness: "alive" } as const];
-    const instance = start(null).answer("readSeatClaims", { request: { owner: "parent", name: null }, claims });
+    const instance = start(null).answer("readSeatClaims", { request: { me, owner: "parent", name: null }, claims });
     expect(instance.requests).toEqual({ claimSeat: { seat: "manual:parent:1", expected: null } });
   });
 });
@@ -129,6 +131,15 @@ describe("which role", () => {
     expect(reached().requests).toMatchObject({ activation: { hadThread } });
   });
 
+  // Shortest trace: activation.active (thread) → bus, activation.classic → classic, lease.lost, lease.granted → the next
+  // activation is asked with hadThread: true, so it asks for a thread instead of whether the bot has topics: `classic`
+  // leaves the thread of before in the context.
+  it("does not tell its activation that it has a thread, after the bus went classic", () => {
+    const lost = { type: "lease.lost", epoch: epoch(4) } as const;
+    const instance = bus().send({ type: "activation.classic" }).send(lost).send(granted(5));
+    expect(instance.requests).toMatchObject({ activation: { hadThread: false } });
+  });
+
   it("stops leading at once when the lease is lost, and keeps the lease chart", () => {
     expect(bus().send({ type: "lease.lost", epoch: epoch(4) }).requests).toEqual({ lease: undefined });
   });
@@ -180,6 +191,37 @@ describe("following", () => {
 describe("leading", () => {
   it("is ready on the bus with its thread", () => {
     expect(bus().latest).toEqual([{ type: "instance.ready", thread: thread() }]);
+  });
+
+  it("serves its followers without one, and is ready when it is there, not sooner", () => {
+    const instance = threadlessBus();
+    expect(instance.state).toBe("online.leading.bus");
+    expect(instance.facts).toEqual([]);
+    expect(instance.send(activatedThreadless).latest).toEqual([]);
+    expect(instance.send(activated).latest).toEqual([{ type: "instance.ready", thread: thread() }]);
+    expect(instance.state).toBe("online.leading.bus");
+  });
+
+  it("is told its thread again on the bus after a rollback of its activation, and keeps the one it knows", () => {
+    const instance = bus().send({ type: "activation.active", thread: thread(6) });
+    expect(instance.latest).toEqual([{ type: "instance.ready", thread: thread(6) }]);
+    expect(instance.send(activatedThreadless).latest).toEqual([]);
+    expect(instance.context.thread).toEqual(thread(6));
+  });
+
+  it("goes from the bus to classic when the bot lost its topics, and is ready without one", () => {
+    for (const reached of [bus, threadlessBus]) {
+      const instance = reached().send({ type: "activation.classic" });
+      expect(instance.state).toBe("online.leading.classic");
+      expect(instance.latest).toEqual([{ type: "instance.ready", thread: null }]);
+      expect(Object.keys(instance.requests)).toEqual(["lease", "activation"]);
+    }
+  });
+
+  // Shortest trace: activation.classic → classic, activation.active (thread: null) → bus emits instance.ready once more and
+  // forgets the thread: `classic` does not ask `hasThread` as its neighbours do.
+  it("from classic to the bus without a thread says nothing new", () => {
+    expect(classic().send(activatedThreadless).latest).toEqual([]);
   });
 
   it("is ready in classic without one, and again when the bus comes", () => {
@@ -237,6 +279,15 @@ describe("facts that the state at hand has no use for", () => {
     expect([...instance.facts, ...instance.told]).toEqual([]);
   });
 
+  it("are ignored, all of them, while handlers still run", () => {
+    const instance = seeking().send(stop).send({ type: "lease.released" });
+    const { facts, told } = instance;
+    const before = [...facts, ...told];
+    for (const fact of late) instance.send(fact);
+    expect(instance.send(leave).state).toBe("draining");
+    expect([...facts, ...told]).toEqual(before);
+  });
+
   it("a store that is silent changes no role", () => {
     for (const reached of [seeking, electing, following, joined, leading, bus, classic]) {
       const instance = reached();
@@ -269,13 +320,13 @@ describe("a companion that broke ends the instance, loudly: it is not what it sa
     expect(instance.latest).toEqual([troubled("companion.failed", "defect")]);
     expect(instance.told.at(-1)).toEqual({ to: "lease", event: { type: "lease.release" } });
     expect(Object.keys(instance.requests)).toEqual(["lease"]);
-    instance.send({ type: "lease.released" }).answer("releaseSeat", undefined);
+    instance.send({ type: "lease.released" }).answer("drainHost", undefined).answer("releaseSeat", undefined);
     expect(instance.status).toBe("done");
     expect(instance.output).toEqual({ kind: "broken", reason: `${companion}: defect` });
   });
 
   it("does not wait for ever for a lease chart that broke", () => {
-    const instance = bus().send(broke("lease")).after("farewellLimit").fail("releaseSeat");
+    const instance = bus().send(broke("lease")).after("farewellLimit").after("drainLimit").fail("releaseSeat");
     expect(instance.output).toEqual({ kind: "broken", reason: "lease: defect" });
   });
 
@@ -283,7 +334,7 @@ describe("a companion that broke ends the instance, loudly: it is not what it sa
     const instance = joined().send(stop).send(broke("lease"));
     expect(lastFact(instance)).toEqual(troubled("companion.failed", "defect"));
     expect(instance.state).toBe("online.releasing");
-    expect(instance.after("farewellLimit").state).toBe("closing");
+    expect(instance.after("farewellLimit").state).toBe("draining");
   });
 });
 

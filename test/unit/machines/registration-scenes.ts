@@ -1,7 +1,7 @@
 /** Scenes of the registration chart: how its tests get to where they begin. */
 import { epoch, generation } from "../../../machines/ids.ts";
 import { defaultSeatTimings, registrationMachine } from "../../../machines/registration.machine.ts";
-import type { SeatReply } from "../../../machines/registration.machine.ts";
+import type { SeatReply, Sitter } from "../../../machines/registration.machine.ts";
 import { playChart } from "../../support/charts/play.ts";
 import { chat, follower, mySeat, thread } from "../../support/charts/samples.ts";
 
@@ -21,11 +21,17 @@ export const sitter = (gen: string) => ({ ...follower(gen), thread: thread() });
 export const bound = { kind: "bound", thread: thread() } as const;
 export const committed = { kind: "committed" } as const;
 
-export const vacant = () => playChart(registrationMachine, { seat: mySeat, epoch: epoch(4), chatId: chat, timings });
+/** A seat at the start of an epoch; the store may know who sits there. */
+const begun = (sitting: Sitter | null) =>
+  playChart(registrationMachine, { seat: mySeat, epoch: epoch(4), chatId: chat, timings, sitter: sitting });
+export const vacant = () => begun(null);
 export type Seat = ReturnType<typeof vacant>;
+/** The one of an earlier leader's time sits there. */
+export const inherited = () => begun(sitter("g1"));
 
 export const provisioning = () => vacant().send(register("g1"));
 export const fencing = () => provisioning().answer("provisioning", bound);
+export const refencing = () => fencing().fail("commitRegistration");
 export const live = () => fencing().answer("commitRegistration", committed);
 /** Somebody sits, and another registration of the seat is under way. */
 export const replacing = () => live().send(register("g2"));

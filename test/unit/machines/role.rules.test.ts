@@ -23,6 +23,7 @@ const roles: Readonly<Record<string, Role>> = {
   "online.leading.givingUp": "stopping",
   "online.leading.stopping": "stopping",
   "online.releasing": "stopping",
+  draining: "stopping",
   closing: "stopping",
   refused: "stopped",
   stopped: "stopped",

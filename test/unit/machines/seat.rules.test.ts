@@ -5,8 +5,9 @@ import { instanceId, seatKey } from "../../../machines/ids.ts";
 import type { Liveness } from "../../../machines/ids.ts";
 import { chooseSeat, faultOfName, unnamedSeatsMax } from "../../../machines/seat.rules.ts";
 
-const named = { owner: "profile", name: "one" };
-const unnamed = { owner: "parent", name: null };
+const me = instanceId("1:1");
+const named = { me, owner: "profile", name: "one" };
+const unnamed = { me, owner: "parent", name: null };
 const claim = (seat: string, liveness: Liveness, by = "9:9") => ({
   seat: seatKey(seat),
   instanceId: instanceId(by),
@@ -38,6 +39,13 @@ describe("a named seat (protocol/O-33)", () => {
     });
   });
 
+  it.each<Liveness>(["alive", "dead", "unverifiable"])(
+    "is taken again when the claim is one's own, whatever is seen of the process (%s): the answer to it was lost",
+    (liveness) => {
+      expect(chooseSeat(named, [claim(seat, liveness, me)])).toEqual({ kind: "take", seat, expected: me });
+    },
+  );
+
   it("is not disturbed by claims on other seats", () => {
     const others = [claim("manual:profile:two", "alive"), claim("manual:other:one", "alive")];
     expect(chooseSeat(named, others)).toMatchObject({ kind: "take", expected: null });
@@ -60,6 +68,13 @@ describe("an unnamed seat (protocol/O-33)", () => {
       seat: numbered(1),
       expected: "8:8",
     });
+  });
+
+  it("is the one that one has claimed already, even when a lower number is free or dead by now", () => {
+    const mine = { kind: "take", seat: numbered(2), expected: me };
+    expect(chooseSeat(unnamed, [claim(numbered(2), "alive", me)])).toEqual(mine);
+    expect(chooseSeat(unnamed, [claim(numbered(0), "dead"), claim(numbered(2), "alive", me)])).toEqual(mine);
+    expect(chooseSeat(unnamed, [claim(numbered(2), "unverifiable", me)])).toEqual(mine);
   });
 
   it("goes round what cannot be proven", () => {

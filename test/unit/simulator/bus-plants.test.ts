@@ -17,6 +17,7 @@ import { brokenIn, type LeaderWriteView, type WorldView } from "../../../machine
 import type { Ack, RequestEnvelope } from "../../../machines/wire/envelopes.ts";
 import type { Store } from "../../../services/ports.ts";
 import { createCallLedger } from "../../../testing/simulator/bus-calls.ts";
+import { createUpdateLedger } from "../../../testing/simulator/bus-updates.ts";
 import type { BusPlant } from "../../../testing/simulator/bus-line.ts";
 import { simulateBus } from "../../../testing/simulator/bus-world.ts";
 import { calm, type Swarm } from "../../../testing/simulator/faults.ts";
@@ -146,6 +147,31 @@ describe("answers", () => {
   });
 });
 
+describe("an update that is settled and that no handler was given", () => {
+  const settledBy = async (isAlive: boolean) => {
+    // Only what the ledger reads.
+    const database = {
+      updates: new Map([[1, { entry: { updateId: updateId(1) }, claim: { instanceId: me } }]]),
+    } as never;
+    const telegram = { isConfirmed: () => true } as never;
+    const ledger = createUpdateLedger({ database, telegram, isAlive: () => isAlive, nowMs: () => 0 });
+    const store = ledger.watch({ journal: {}, work: { settle: () => Promise.resolve({ kind: "settled" }) } } as never);
+    ledger.written(updateId(1), 5);
+    await store.work.settle({ seq: journalSeq(1), acquisition: acquisitionId("a"), nowMs: 0 });
+    return ledger;
+  };
+  test("is caught while its process lives, until it is handed out", async () => {
+    const ledger = await settledBy(true);
+    expect(ledger.unheardSince(1)).toHaveLength(1);
+    expect(ledger.unheardSince(0)).toEqual([]);
+    ledger.handed(updateId(1), me, false);
+    expect(ledger.unheardSince(1)).toEqual([]);
+  });
+  test("is lost by right when its process has died", async () => {
+    expect((await settledBy(false)).unheardSince(1)).toEqual([]);
+  });
+});
+
 describe("planted into the whole world", () => {
   const brokenBy = async (plant: BusPlant, seed: number, force: Partial<Swarm>) => {
     const { violations } = await simulateBus({ seed, hours: 0.03, instances: 3, plant, force: { ...calm, ...force } });
@@ -164,7 +190,7 @@ describe("planted into the whole world", () => {
       }),
     };
     const force = { pauseEveryMs: 3_000, pauseMaxMs: 15_000, storeDetached: 0, storeLatencyMaxMs: 1_500 };
-    expect(await brokenBy(plant, 3, force)).toContain("lease/noWriteUnderOldEpoch");
+    expect(await brokenBy(plant, 5, force)).toContain("lease/noWriteUnderOldEpoch");
   });
 
   test("a store that asks nobody for the generation is caught", async () => {
@@ -181,6 +207,6 @@ describe("planted into the whole world", () => {
       }),
     };
     const force = { pauseEveryMs: 3_000, pauseMaxMs: 9_000, storeBusy: 0.6 };
-    expect(await brokenBy(plant, 1, force)).toContain("registration/staleGenerationNeverActs");
+    expect(await brokenBy(plant, 3, force)).toContain("registration/staleGenerationNeverActs");
   });
 });

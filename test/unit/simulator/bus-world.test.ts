@@ -30,4 +30,11 @@ describe("the world of whole instances", () => {
     expect(figures["settled"]).toBeGreaterThan(30);
     expect(figures["answersSeen"]).toBe(figures["answers"]);
   });
+
+  test("without faults nothing is settled and not handed out, where updates are settled first", async () => {
+    const { violations, figures } = await run({ seed: 2, hours: 0.03, force: calm });
+    expect(violations).toEqual([]);
+    expect(figures["settled"]).toBeGreaterThan(30);
+    expect(figures["answersSeen"]).toBe(figures["answers"]);
+  });
 });

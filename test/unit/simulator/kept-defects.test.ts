@@ -28,7 +28,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const seat = seatKey("manual:simulated:a");
 const me = instanceId("1:1");
 const incarnation: Incarnation = { bootId: "b", pidNamespace: "1", pid: 1, startTicks: "1", counter: 1 };
-const place = { seat, generation: generation("g"), thread: null };
+const place = { seat, generation: generation("g"), thread: null, isClassic: false };
 const message = (id: number) => ({
   updateId: updateId(id),
   lane: lane("thread"),
@@ -70,7 +70,7 @@ async function createLine(change: (real: Store) => Partial<Store> = () => ({})) 
     durationMs: 6_000,
   } as const;
   const current = (await real.lease.acquire(request)).record.epoch;
-  const registration = { ...place, instanceId: me, incarnation, atMs: 0 };
+  const registration = { seat, generation: place.generation, thread: null, instanceId: me, incarnation, atMs: 0 };
   await real.registrations.commit({ epoch: current, registration });
   await real.journal.admit({ epoch: current, updates: [message(1), message(2)], cursor: updateId(3), nowMs: 0 });
   let minted = 0;
@@ -84,7 +84,7 @@ async function createLine(change: (real: Store) => Partial<Store> = () => ({})) 
     },
     settings: { me, ack: "explicit", audience: { user: 5, chat: chatId(5) } },
     gate: { permit: () => null },
-    board: { place, leader: null },
+    board: { place, leader: null, isOver: false },
     onWayChanged: createSignal(),
     // What these services do not touch is left out.
   } as unknown as Runtime;
@@ -127,8 +127,7 @@ describe("a claim whose answer was lost", () => {
     expect(handed).toEqual(["1"]);
   });
 
-  // Expected to fail: a defect of services/inbox.ts, found by world bus. Whoever mends it turns `fails` off.
-  test.fails("is not overtaken by the next update of the thread", async () => {
+  test("is not overtaken by the next update of the thread", async () => {
     const { runtime, fire } = await createLine(losingOneClaim);
     const handed: unknown[] = [];
     const inbox = new Inbox(runtime, (update) => void handed.push(update.id));
@@ -172,8 +171,7 @@ test("a leader whose lease has run out does not poll, although its chart does no
   actor.stop();
 });
 
-// Expected to fail: a defect of services/instance.ts, found by world bus. Whoever mends it turns `fails` off.
-test.fails("an instance whose claim of its name was not answered does not take itself for a stranger", async () => {
+test("an instance whose claim of its name was not answered does not take itself for a stranger", async () => {
   const force = { ...calm, storeAnswerLost: 0.3, killEveryMs: 8_000, restartMaxMs: 50 };
   const { violations } = await simulateBus({ seed: 1, hours: 0.03, instances: 3, force });
   expect(violations).toEqual([]);

@@ -74,6 +74,74 @@ export function threadsContract(make: () => Promise<Harness>): void {
     expect((await store.status.read()).registrations).toEqual([{ ...the.registration(1, 3, "g3"), ended: null }]);
   });
 
+  const claimed = (seat: number, by: number) => ({
+    seat: the.seat(seat),
+    instanceId: the.instance(by),
+    incarnation: the.incarnation(by),
+  });
+
+  test("giving a seat up ends the registration of its holder, and no other", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    for (const n of [1, 2]) {
+      await store.seats.claim({ ...claimed(n, n), expected: null });
+      await store.registrations.commit({ epoch, registration: the.registration(n, n, `g${n}`) });
+    }
+    await store.seats.release(claimed(1, 1));
+    expect((await store.status.read()).registrations).toEqual([
+      { ...the.registration(1, 1, "g1"), ended: "stopped" },
+      { ...the.registration(2, 2, "g2"), ended: null },
+    ]);
+    await store.seats.release(claimed(2, 1));
+    expect((await store.status.read()).registrations).toContainEqual({ ...the.registration(2, 2, "g2"), ended: null });
+  });
+
+  test("giving a seat up leaves how its registration ended before, and the one of a predecessor", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g1") });
+    await store.registrations.end({
+      epoch,
+      seat: the.seat(1),
+      generation: the.generation("g1"),
+      reason: "left",
+      atMs: 5,
+    });
+    await store.registrations.commit({ epoch, registration: the.registration(2, 1, "g2") });
+    await store.seats.claim({ ...claimed(1, 1), expected: null });
+    await store.seats.claim({ ...claimed(2, 2), expected: null });
+    await store.seats.release(claimed(1, 1));
+    await store.seats.release(claimed(2, 2));
+    expect((await store.status.read()).registrations).toEqual([
+      { ...the.registration(1, 1, "g1"), ended: "left" },
+      { ...the.registration(2, 1, "g2"), ended: null },
+    ]);
+  });
+
+  test("a registration of one who does not hold the seat any more is refused, and changes nothing", async (given) => {
+    const { store } = given;
+    const epoch = await the.lead(store, 1);
+    const commit = (instance: number, gen: string) =>
+      store.registrations.commit({ epoch, registration: the.registration(1, instance, gen) });
+    await store.seats.claim({ ...claimed(1, 1), expected: null });
+    expect(await commit(1, "g1")).toEqual({ kind: "committed" });
+    await store.seats.claim({ ...claimed(1, 2), expected: the.instance(1) });
+    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(1), atMs: 1 });
+    const before = await store.status.read();
+    expect(await commit(1, "g1b")).toEqual({ kind: "superseded" });
+    expect(await commit(3, "g3")).toEqual({ kind: "superseded" });
+    expect(await store.status.read()).toEqual(before);
+    expect(await commit(2, "g2")).toEqual({ kind: "committed" });
+    await store.seats.release(claimed(1, 2));
+    expect(await commit(3, "g3")).toEqual({ kind: "committed" }); // nobody holds it
+  });
+
+  test("under an old epoch it is the epoch that is told, not the seat", async ({ store }) => {
+    const old = await the.lead(store, 1);
+    await store.seats.claim({ ...claimed(1, 2), expected: null });
+    const current = await the.lead(store, 2);
+    const late = { epoch: old, registration: the.registration(1, 1, "g1") };
+    expect(await store.registrations.commit(late)).toEqual({ kind: "fenced", current });
+  });
+
   test("threads/OP-29: a registration cancels the clean-up of its thread, and no other", async ({ store }) => {
     const epoch = await the.lead(store, 1);
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { tombstoneKeepMs } from "../../../adapters/store/limits.ts";
 import { acquisitionId, journalSeq, updateId } from "../../../machines/ids.ts";
 import type { Store } from "../../../services/ports.ts";
 import * as the from "./fixtures.ts";
@@ -53,7 +54,7 @@ export function workContract(make: () => Promise<Harness>): void {
     for (const id of [1, 2, 99]) expect(await claim(id)).toEqual({ kind: "settled" });
   });
 
-  test("only the exact acquisition settles or returns an entry, once", async ({ store }) => {
+  test("only the exact acquisition settles or returns an entry; to settle may be repeated", async ({ store }) => {
     await furnished(store);
     await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     const fail = (seq: number, a: string) =>
@@ -67,7 +68,22 @@ export function workContract(make: () => Promise<Harness>): void {
     const again = await store.work.claim({ updateId: updateId(1), claimant: the.claimant(2, 2, "g2", "a2") });
     expect(again).toMatchObject({ kind: "claimed", entry: { attempts: 1, nextAttemptAtMs: 9, redelivered: false } });
     expect(await store.work.settle(settlement(1, "a2"))).toEqual({ kind: "settled" });
-    expect(await store.work.settle(settlement(1, "a2"))).toEqual({ kind: "notYours" });
+    const before = await store.status.read();
+    expect(await store.work.settle(settlement(1, "a2"))).toEqual({ kind: "settled" }); // the first answer was lost
+    expect(await store.status.read()).toEqual(before);
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
+    expect(await fail(1, "a2")).toEqual({ kind: "notYours" });
+  });
+
+  test("a settlement is known again to any handle, until its tombstone is gone", async ({ harness, store, clock }) => {
+    const epoch = await furnished(store);
+    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.settle(settlement(1, "a1"));
+    const other = await harness.open();
+    expect(await other.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
+    clock.advance(tombstoneKeepMs + 1);
+    await the.admit(store, epoch, [the.update(9)], clock.nowMs()); // prunes
+    expect(await other.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
   });
 
   test("updates OP-50: a new holder of the seat gets what the old one held, in order, marked redelivered", async (given) => {
@@ -99,7 +115,113 @@ export function workContract(make: () => Promise<Harness>): void {
     });
     expect(await claim(2, "a2")).toEqual({ kind: "outOfOrder" });
     expect(await claim(1, "a1b")).toMatchObject({ kind: "claimed", entry: { attempts: 1 } });
+    expect(await claim(2, "a2")).toEqual({ kind: "outOfOrder" });
+    await store.work.settle(settlement(1, "a1b"));
     expect(await claim(2, "a2")).toMatchObject({ kind: "claimed" });
+  });
+
+  /** Update 1 failed once and is being tried again, under the acquisition `a1b`. */
+  async function tryingAgain(store: Store) {
+    const epoch = await furnished(store);
+    const claim = (id: number, a: string) =>
+      store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
+    const fail = (a: string) =>
+      store.work.fail({ seq: journalSeq(1), acquisition: acquisitionId(a), reason: "threw", nextAttemptAtMs: 9 });
+    const heads = async () => (await store.journal.heads({ except: [], limit: 9 })).map((entry) => entry.updateId);
+    await claim(1, "a1");
+    expect(await heads()).toEqual([2, 3]); // at the first attempt the lane goes on
+    await fail("a1");
+    expect(await heads()).toEqual([1, 3]);
+    await claim(1, "a1b");
+    return { epoch, claim, fail, heads };
+  }
+
+  test("an entry that is tried again holds its lane, and no other, until it is settled", async ({ store }) => {
+    const { claim, heads } = await tryingAgain(store);
+    expect(await heads()).toEqual([3]);
+    expect(await claim(2, "a2")).toEqual({ kind: "outOfOrder" });
+    expect(await claim(3, "a3")).toMatchObject({ kind: "claimed" });
+    expect(await store.work.settle(settlement(1, "a1b"))).toEqual({ kind: "settled" });
+    expect(await heads()).toEqual([2]);
+    expect(await claim(2, "a2")).toMatchObject({ kind: "claimed" });
+  });
+
+  test("an entry that failed again is its lane's head again; set aside, it holds the lane no more", async (given) => {
+    const { store } = given;
+    const { epoch, claim, fail, heads } = await tryingAgain(store);
+    expect(await fail("a1b")).toEqual({ kind: "returned" });
+    expect(await heads()).toEqual([1, 3]);
+    expect(await claim(2, "a2")).toEqual({ kind: "outOfOrder" });
+    await store.journal.deadLetter({ epoch, seq: journalSeq(1), reason: "x", nowMs: the.startMs });
+    expect(await heads()).toEqual([2, 3]);
+    expect(await claim(2, "a2")).toMatchObject({ kind: "claimed" });
+  });
+
+  test("an entry that is tried again by one who is gone is its lane's head again", async ({ store }) => {
+    const { epoch, claim, heads } = await tryingAgain(store);
+    await store.registrations.commit({ epoch, registration: the.registration(1, 5, "g5") });
+    expect(await heads()).toEqual([1, 3]);
+    expect(await claim(2, "a2")).toEqual({ kind: "stale" });
+  });
+
+  test("an entry that is tried again does not hold what was admitted before it", async ({ store }) => {
+    await furnished(store);
+    const claim = (id: number, a: string) =>
+      store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
+    const fail = (seq: number, a: string) =>
+      store.work.fail({ seq: journalSeq(seq), acquisition: acquisitionId(a), reason: "threw", nextAttemptAtMs: 9 });
+    await claim(1, "a1");
+    await claim(2, "a2");
+    await fail(2, "a2");
+    expect(await claim(2, "a2b")).toMatchObject({ kind: "claimed", entry: { attempts: 1 } });
+    await fail(1, "a1");
+    const heads = await store.journal.heads({ except: [], limit: 9 });
+    expect(heads.map((entry) => entry.updateId)).toEqual([1, 3]);
+    expect(await claim(1, "a1b")).toMatchObject({ kind: "claimed", entry: { attempts: 1 } });
+  });
+
+  test("who gives its seat up gives back what it held, marked redelivered; its acquisition settles nothing", async ({
+    store,
+  }) => {
+    await furnished(store);
+    const mine = { seat: the.seat(1), instanceId: the.instance(1) };
+    await store.seats.claim({ ...mine, incarnation: the.incarnation(1), expected: null });
+    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ updateId: updateId(3), claimant: the.claimant(2, 2, "g2", "a3") });
+    await store.seats.release(mine);
+    const [head] = await store.journal.heads({ except: [], limit: 9 });
+    expect(head).toMatchObject({ updateId: 1, redelivered: true, attempts: 0 });
+    expect((await store.status.read()).journal).toMatchObject({ waiting: 2, claimed: 1 });
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
+    expect(await store.work.settle(settlement(3, "a3"))).toEqual({ kind: "settled" });
+    const late = { updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a9") };
+    expect(await store.work.claim(late)).toEqual({ kind: "stale" });
+  });
+
+  test("what was settled before the seat was given up stays settled", async ({ store }) => {
+    await furnished(store);
+    const mine = { seat: the.seat(1), instanceId: the.instance(1) };
+    await store.seats.claim({ ...mine, incarnation: the.incarnation(1), expected: null });
+    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.settle(settlement(1, "a1"));
+    await store.seats.release(mine);
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
+    expect((await store.status.read()).journal).toMatchObject({ waiting: 2, claimed: 0 });
+  });
+
+  test("who does not hold the seat gives nothing up", async ({ store }) => {
+    await furnished(store);
+    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.seats.release({ seat: the.seat(1), instanceId: the.instance(1) }); // nobody claimed it
+    await store.seats.claim({
+      seat: the.seat(1),
+      instanceId: the.instance(5),
+      incarnation: the.incarnation(5),
+      expected: null,
+    });
+    await store.seats.release({ seat: the.seat(1), instanceId: the.instance(1) });
+    expect((await store.status.read()).journal).toMatchObject({ waiting: 2, claimed: 1 });
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
   });
 
   test("what an ended registration held goes back, marked redelivered; its acquisition settles nothing", async ({

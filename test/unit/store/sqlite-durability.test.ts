@@ -6,6 +6,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { journalSeq, updateId } from "../../../machines/ids.ts";
+import { damageRemedy } from "../../../adapters/store/sqlite/sql-errors.ts";
 import { Connection } from "../../../adapters/store/sqlite/connection.ts";
 import { journalSql } from "../../../adapters/store/sqlite/journal.ts";
 import { databaseFile } from "../../../adapters/store/sqlite/open.ts";
@@ -214,10 +215,19 @@ describe("SQLite store: errors", () => {
       const error = await the.rejectionOf(again.journal.heads({ except: [], limit: 500 }));
       expect(error).toMatchObject({ code: "damaged" });
       await again.close();
-      expect(await refusalOf(folder)).toContain("doctor --recover");
+      expect(await refusalOf(folder)).toContain(`stop all instances, ${damageRemedy}`);
     });
   });
 });
+
+/** The steps that SQLite takes for a statement, whatever its parameters are called. */
+function planOf(db: Database.Database, sql: string): readonly string[] {
+  const named = [...sql.matchAll(/:(?<name>\w+)/g)].map((each) => [each.groups?.["name"] ?? "", 1] as const);
+  const unnamed = Array<number>((sql.match(/\?/g) ?? []).length).fill(1);
+  const statement = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
+  const rows = named.length > 0 ? statement.all(Object.fromEntries(named)) : statement.all(...unnamed);
+  return rows.map((row) => row.detail);
+}
 
 describe("SQLite store: query plans", () => {
   test("no statement of the hot paths reads a whole table", async () => {
@@ -225,12 +235,28 @@ describe("SQLite store: query plans", () => {
       await (await openOrThrow(folder)).close();
       const db = new Database(databaseFile(folder), { readonly: true });
       for (const [name, sql] of Object.entries({ ...journalSql, ...workSql })) {
-        const rows = db
-          .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
-          .all(...Array<number>((sql.match(/\?/g) ?? []).length).fill(1));
-        const tables = "(updates|u|h|dead_letters|tombstones|registrations)";
-        for (const { detail } of rows) expect(detail, name).not.toMatch(new RegExp(`^SCAN ${tables}\\b(?!.*USING)`));
+        const tables = "(updates|u|h|r|dead_letters|tombstones|registrations)";
+        for (const detail of planOf(db, sql))
+          expect(detail, name).not.toMatch(new RegExp(`^SCAN ${tables}\\b(?!.*USING)`));
       }
+      db.close();
+    });
+  });
+
+  test("what is tried again, and what an acquisition settled, is found by its index", async () => {
+    await inTemporaryFolder(async (folder) => {
+      await (await openOrThrow(folder)).close();
+      const db = new Database(databaseFile(folder), { readonly: true });
+      const lookUp = (index: string, terms: string) =>
+        expect.stringMatching(`SEARCH .*INDEX ${index} \\(${terms}\\)`) as string;
+      expect(planOf(db, workSql.isOvertaking)).toEqual(
+        expect.arrayContaining([
+          lookUp("updates_unclaimed", "lane=\\? AND seq<\\?"),
+          lookUp("updates_retried", "lane=\\? AND seq<\\?"),
+        ]),
+      );
+      expect(planOf(db, journalSql.heads)).toContainEqual(lookUp("updates_retried", "lane=\\? AND seq<\\?"));
+      expect(planOf(db, workSql.wasSettledBy)).toEqual([lookUp("tombstones_by_acquisition", "acquisition=\\?")]);
       db.close();
     });
   });
