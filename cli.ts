@@ -34,9 +34,7 @@ function addRun(program: Command): void {
 
 function addDemo(program: Command): void {
   const headless = new Option("--headless", "play a scripted round as text, kill -9 of the leader included");
-  const port = new Option("--port <port>", "port of the chat page (default: any free one)")
-    .argParser(portNumber)
-    .default(0);
+  const port = new Option("--port <port>", "port of the chat page").argParser(portNumber).default(0, "any free one");
   program
     .command("demo")
     .description("three echo agents on an embedded Bot API emulator, with a chat page")
@@ -67,7 +65,7 @@ function addTools(program: Command): void {
   program
     .command("emulator")
     .description("a Bot API server to develop and test against")
-    .addOption(new Option("--port <port>", "port (default: any free one)").argParser(portNumber).default(0))
+    .addOption(new Option("--port <port>", "port").argParser(portNumber).default(0, "any free one"))
     .addOption(
       new Option("--token <token>", "the token it accepts").default("700001:emulator-token-for-local-use-only"),
     )

@@ -369,7 +369,8 @@ class LineInstance implements Instance {
     this.ready = this.whenReady();
     // Whoever does not wait for it learns of a refusal through `error` and `stopped`.
     this.ready.catch((error: unknown) => {
-      handlers.trouble({ kind: "refused", message: error instanceof Error ? error.message : String(error) });
+      if (!this.isStopping)
+        handlers.trouble({ kind: "refused", message: error instanceof Error ? error.message : String(error) });
     });
     this.actor.on("instance.troubled", (fact) => {
       handlers.trouble({ kind: fact.trouble, message: fact.reason });

@@ -27,7 +27,14 @@ export interface AgentSettings {
 export type AgentEvent =
   | { readonly type: "changed"; readonly state: AgentState }
   | { readonly type: "trouble"; readonly name: string; readonly message: string }
-  | { readonly type: "exited"; readonly name: string; readonly pid: number; readonly how: string };
+  /** `isUnusable`: it can never start with these options; it has said why. */
+  | {
+      readonly type: "exited";
+      readonly name: string;
+      readonly pid: number;
+      readonly how: string;
+      readonly isUnusable: boolean;
+    };
 
 interface Line {
   readonly type: string;
@@ -64,7 +71,7 @@ export class Agents {
       this.onLine(name, line);
     });
     child.once("exit", (code, signal) => {
-      this.onExit(name, child, signal ?? `code ${String(code)}`);
+      this.onExit(name, child, { how: signal ?? `code ${String(code)}`, isUnusable: code === 2 });
     });
   }
 
@@ -116,12 +123,12 @@ export class Agents {
     this.settings.onEvent({ type: "changed", state });
   }
 
-  private onExit(name: string, child: ChildProcess, how: string): void {
+  private onExit(name: string, child: ChildProcess, end: { readonly how: string; readonly isUnusable: boolean }): void {
     if (this.children.get(name) !== child) return;
     this.children.delete(name);
     this.states.delete(name);
-    this.settings.onEvent({ type: "exited", name, pid: child.pid ?? 0, how });
-    if (this.isStopping || this.settings.restartAfterMs === 0) return;
+    this.settings.onEvent({ type: "exited", name, pid: child.pid ?? 0, ...end });
+    if (this.isStopping || end.isUnusable || this.settings.restartAfterMs === 0) return;
     setTimeout(() => {
       if (!this.isStopping && !this.children.has(name)) this.start(name);
     }, this.settings.restartAfterMs);

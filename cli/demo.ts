@@ -9,6 +9,7 @@ import { startEmulator } from "../adapters/telegram/emulator/index.ts";
 import { Agents } from "./demo-agents.ts";
 import type { AgentEvent } from "./demo-agents.ts";
 import { playRound } from "./demo-round.ts";
+import { stateFolder } from "../index.ts";
 import { UsageError } from "./options.ts";
 
 const demoToken = "700001:demo-token-of-the-embedded-emulator";
@@ -90,16 +91,27 @@ export async function runOnTelegram(token: string, user: string | undefined): Pr
       "TELEGRAM_BOT_TOKEN is set, so this would talk to Telegram: set PARTYLINE_USER to your Telegram user id too, " +
         "or unset the token to see the demo.",
     );
+  // Says at once, and once, what is wrong with a token of no shape.
+  stateFolder({ token });
+  let giveUp: () => void = () => undefined;
+  const isUnusable = new Promise<boolean>((resolve) => {
+    giveUp = () => {
+      resolve(true);
+    };
+  });
   const agents = new Agents({
     names,
     args: [],
     env: { TELEGRAM_BOT_TOKEN: token, PARTYLINE_USER: user },
     restartAfterMs: 3_000,
-    onEvent: tellEvent,
+    onEvent: (event) => {
+      tellEvent(event);
+      if (event.type === "exited" && event.isUnusable) giveUp();
+    },
   });
   print("Three echo agents on your bot: open its chat in Telegram and write into a thread. Ctrl-C ends them.\n");
   agents.startAll();
-  await untilTold();
+  const hasGivenUp = await Promise.race([isUnusable, untilTold().then(() => false)]);
   await agents.stopAll();
-  return 0;
+  return hasGivenUp ? 2 : 0;
 }

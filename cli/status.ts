@@ -9,9 +9,6 @@ import type { LineFlags } from "./options.ts";
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-const age = (sinceMs: number | null, nowMs: number): string =>
-  sinceMs === null ? "just taken over" : `leading for ${seconds(nowMs - sinceMs)}`;
-
 function problemsOf(status: LineStatus, nowMs: number): string[] {
   const problems: string[] = [];
   const { leader, polling } = status;
@@ -47,7 +44,7 @@ export function statusText(status: LineStatus, nowMs: number): string {
     ...(problems.length === 0 ? ["ok"] : problems.map((problem) => `! ${problem}`)),
     leader === null
       ? `leader    none, last epoch ${String(status.epoch)}`
-      : `leader    pid ${String(leader.pid)}, epoch ${String(status.epoch)}, ${age(leader.sinceMs, nowMs)}, lease ends in ${seconds(leader.leaseRemainingMs)}`,
+      : `leader    pid ${String(leader.pid)}, epoch ${String(status.epoch)}, leading for ${seconds(nowMs - leader.sinceMs)}, lease ends in ${seconds(leader.leaseRemainingMs)}`,
     `polling   ${polling.health}, last success ${polled}, next update ${status.cursor === null ? "from the oldest" : String(status.cursor)}`,
     `journal   ${String(journal.waiting)} waiting, ${String(journal.claimed)} in hand, ${String(journal.deadLetters)} dead letters`,
     "seats",

@@ -332,6 +332,8 @@ export interface StatusStore {
 
 export interface StoreStatus {
   readonly lease: LeaseRecord;
+  /** Wall clock of the present grant; null while nobody holds the lease. */
+  readonly leaseGrantedAtMs: number | null;
   readonly cursor: UpdateId | null;
   readonly registrations: readonly (SeatRegistration & { readonly ended: SeatEnd | null })[];
   readonly bindings: readonly Binding[];

@@ -37,8 +37,8 @@ export interface LineStatus {
     /** By the store's clock; 0 or less = past its end. */
     readonly leaseRemainingMs: number;
     readonly renewals: number;
-    /** Wall clock of when it took its own seat as leader: the lease is that old. Null just after a take-over. */
-    readonly sinceMs: number | null;
+    /** Wall clock of the grant: the lease is that old. */
+    readonly sinceMs: number;
   } | null;
   readonly cursor: number | null;
   readonly seats: readonly LineSeat[];
@@ -96,9 +96,7 @@ export async function describeLine(sources: LineSources): Promise<LineStatus> {
             process: look(sources.processes, lease.holder.incarnation),
             leaseRemainingMs: lease.remainingMs,
             renewals: lease.renewals,
-            sinceMs:
-              status.registrations.find((each) => each.instanceId === lease.holder?.instanceId && each.ended === null)
-                ?.atMs ?? null,
+            sinceMs: status.leaseGrantedAtMs ?? 0,
           },
     cursor: status.cursor,
     seats: await Promise.all(status.registrations.map((each) => seatStatus(sources, status, each))),

@@ -1,5 +1,5 @@
 /** Everything that may be wrong from outside: a clear word or a counted drop, and the line goes on. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { expect, test } from "vitest";
@@ -157,6 +157,10 @@ test("garbage, half, forged and huge frames at the leader's socket change nothin
   expect(alpha!.role).toBe("leader");
   expect(beta!.role).toBe("follower");
   expect((await line.status()).epoch).toBe(1);
+  await until("the garbage is counted", async () => {
+    const { drops } = await line.status();
+    return (drops["line-malformed"] ?? 0) > 0 && (drops["line-too-long"] ?? 0) > 0;
+  });
   expect(alpha!.output + beta!.output).not.toMatch(/"kind":"defect"/);
 });
 
@@ -193,9 +197,15 @@ test("garbage on stdin is answered as such, an ack of nothing too, and the line 
   await expectServed(line, "after the long line");
 });
 
-test("the token stands in no file of the state folder's log or status output", async () => {
+test("the token stands in no file of the state folder, in no status and in no process's output", async () => {
   const line = await open();
-  await line.startAll(["alpha"], { flags: ["--log-level", "debug"] });
-  const { output } = await line.run(["status"]);
-  expect(output).not.toContain(token);
+  const [alpha] = await line.startAll(["alpha"], { flags: ["--log-level", "debug"] });
+  line.control.fault({ method: "sendMessage", kind: "lost" });
+  expect(await alpha!.call("sendMessage", { text: "lost" })).toMatchObject({ ok: false, outcome: "ambiguous" });
+  for (const flags of [[], ["--json"]]) expect((await line.run(["status", ...flags])).output).not.toContain(token);
+  expect(alpha!.output).not.toContain(token);
+  const files = readdirSync(line.folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(files.map(({ name }) => name)).toContain("store.db");
+  for (const { parentPath, name } of files)
+    expect(readFileSync(path.join(parentPath, name)).includes(token), name).toBe(false);
 });

@@ -45,7 +45,12 @@ const faults = {
   unmarked: messages.unmarked,
 };
 const isClean =
-  Object.values(faults).every((found) => found.length === 0) && report.badElections === 0 && report.orphans === 0;
+  Object.values(faults).every((found) => found.length === 0) &&
+  report.badElections === 0 &&
+  report.orphans === 0 &&
+  report.conflicts409 === 0 &&
+  report.kills >= report.rounds &&
+  report.deliveredOnce === report.updatesSent;
 if (!isClean) console.error(JSON.stringify({ faults, samples }, null, 2));
 console.log(
   values.json

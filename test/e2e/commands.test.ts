@@ -22,6 +22,15 @@ test("start --headless is the demo even with a token in the environment, and lea
   expect(output).not.toContain(token);
 });
 
+test("start with a token that cannot be one says so once, starts nothing and ends with exit code 2", async () => {
+  const line = await open();
+  const { exit, output } = await line.run(["start"], { TELEGRAM_BOT_TOKEN: "nonsense-SECRETPART" });
+  expect(exit?.code, output).toBe(2);
+  expect(output.match(/partyline: /g)).toHaveLength(1);
+  expect(output).not.toContain("SECRETPART");
+  expect(line.control.transcript()).toEqual([]);
+});
+
 test("status --json has role, epoch, lease, seats, threads, journal, poll and drops; its text says the same", async () => {
   const line = await open();
   const [alpha, beta] = await line.startAll(["alpha", "beta"]);
@@ -36,6 +45,8 @@ test("status --json has role, epoch, lease, seats, threads, journal, poll and dr
   });
   expect(status.leader!.leaseRemainingMs).toBeGreaterThan(0);
   expect(status.leader!.leaseRemainingMs).toBeLessThanOrEqual(6_000);
+  expect(status.leader!.sinceMs).toBeGreaterThan(alpha!.startedAtMs);
+  expect(status.leader!.sinceMs).toBeLessThanOrEqual(status.polling.okAtMs ?? 0);
   expect(status.polling.okAtMs).toBeGreaterThan(alpha!.startedAtMs);
   expect(status.seats.map(({ role, pid, process, ended }) => ({ role, pid, process, ended }))).toEqual(
     expect.arrayContaining([
@@ -49,6 +60,7 @@ test("status --json has role, epoch, lease, seats, threads, journal, poll and dr
   ]);
   const { output } = await line.run(["status"]);
   expect(output).toMatch(/^ok$/m);
+  expect(output).toMatch(/leading for \d+\.\d s/);
   expect(output).toContain(`pid ${alpha!.pid}`);
   expect(output).not.toContain(token);
 });

@@ -10,12 +10,14 @@ const open = useLines();
 const leaseMs = 6_000;
 
 /**
- * Stops a process outside of a write. One that is stopped in the middle of a transaction keeps SQLite's write lock, and
- * nobody can take anything over until it runs on or dies: a limit of the embedded store.
+ * Stops a leader outside of a write and while its poll is open. One that is stopped in the middle of a transaction keeps
+ * SQLite's write lock, and nobody can take anything over until it runs on or dies: a limit of the embedded store. One that
+ * is stopped between deciding to call and sending sends when it wakes: Telegram cannot be fenced.
  */
 async function stopOutsideOfWrites(line: Line, agent: Agent): Promise<number> {
   let stoppedAtMs = 0;
   await until(`${agent.label} is stopped outside of a write`, () => {
+    if (line.control.state().polls.waiting === 0) return false;
     stoppedAtMs = Date.now();
     agent.signal("SIGSTOP");
     if (!line.isWriteLocked()) return true;

@@ -82,9 +82,10 @@ test("the end of its input and SIGINT stop it like SIGTERM", async () => {
   expect(await beta!.whenExited()).toMatchObject({ code: 0 });
 });
 
-test("SIGTERM during the start ends it", async () => {
+test("SIGTERM during the start ends it, and is no failure", async () => {
   const line = await open();
   const agent = line.start({ name: "alpha" });
   await until("it has begun", () => agent.roles.length > 0 || !agent.isRunning);
   expect(await agent.stop()).toBeLessThan(stopLimitMs);
+  expect(agent.errors).toEqual([]);
 });

@@ -54,11 +54,12 @@ export interface LeaseState {
   readonly renewals: number;
   readonly holder: LeaseHolder | null;
   readonly expiresAtMs: number;
+  readonly grantedAtMs: number | null;
 }
 
 export class MemoryDatabase {
   readonly profileId: string;
-  lease: LeaseState = { epoch: epochOf(0), renewals: 0, holder: null, expiresAtMs: 0 };
+  lease: LeaseState = { epoch: epochOf(0), renewals: 0, holder: null, expiresAtMs: 0, grantedAtMs: null };
   cursor: UpdateId | null = null;
   lastSeq = 0;
   polling: StoreStatus["polling"] = pollingUnknown;

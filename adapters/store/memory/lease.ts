@@ -26,8 +26,9 @@ export function leaseStore(handle: MemoryHandle, clock: Clock): LeaseStore {
         const record = current();
         const unchanged = record.epoch === expected.epoch && record.renewals === expected.renewals;
         if (!unchanged || !bearsOut(record, evidence, me.instanceId)) return { kind: "refused", record } as const;
-        const expiresAtMs = clock.nowMs() + durationMs;
-        db.lease = { epoch: epochOf(record.epoch + 1), renewals: 0, holder: me, expiresAtMs };
+        const grantedAtMs = clock.nowMs();
+        const expiresAtMs = grantedAtMs + durationMs;
+        db.lease = { epoch: epochOf(record.epoch + 1), renewals: 0, holder: me, expiresAtMs, grantedAtMs };
         return { kind: "granted", record: current() } as const;
       }),
 
@@ -43,7 +44,7 @@ export function leaseStore(handle: MemoryHandle, clock: Clock): LeaseStore {
     release: ({ epoch }) =>
       handle.run(() => {
         if (db.lease.epoch !== epoch || epoch === 0) return { kind: "fenced", current: db.lease.epoch } as const;
-        db.lease = { ...db.lease, holder: null, expiresAtMs: 0 };
+        db.lease = { ...db.lease, holder: null, expiresAtMs: 0, grantedAtMs: null };
         return { kind: "released" } as const;
       }),
 

@@ -47,6 +47,7 @@ export function statusStore(handle: MemoryHandle, clock: Clock): StatusStore {
     read: () =>
       handle.run(() => ({
         lease: readLease(db, clock.nowMs()),
+        leaseGrantedAtMs: db.lease.grantedAtMs,
         cursor: db.cursor,
         registrations: [...db.registrations.values()].sort((a, b) => byBytes(a.seat, b.seat)),
         bindings: allBindings(db),

@@ -27,10 +27,11 @@ interface LeaseRow {
 
 const sql = {
   read: "SELECT epoch, renewals, expires_at_ms, instance_id, incarnation, endpoint, secret FROM lease",
-  grant: `UPDATE lease SET epoch = epoch + 1, renewals = 0, expires_at_ms = ?,
+  grant: `UPDATE lease SET epoch = epoch + 1, renewals = 0, granted_at_ms = ?, expires_at_ms = ?,
     instance_id = ?, incarnation = ?, endpoint = ?, secret = ?`,
   renew: "UPDATE lease SET renewals = renewals + 1, expires_at_ms = ?",
   vacate: "UPDATE lease SET expires_at_ms = 0, instance_id = NULL, incarnation = NULL, endpoint = NULL, secret = NULL",
+  grantedAt: "SELECT granted_at_ms FROM lease WHERE instance_id IS NOT NULL",
   fence: "SELECT epoch, instance_id FROM lease",
 } as const;
 
@@ -43,6 +44,11 @@ export function readLease(connection: Connection, nowMs: number): LeaseRecord {
     return { epoch: row.epoch, renewals: row.renewals, holder: null, remainingMs: 0 };
   const holder = { instanceId, incarnation: incarnationOf(incarnation), endpoint, secret };
   return { epoch: row.epoch, renewals: row.renewals, holder, remainingMs: row.expires_at_ms - nowMs };
+}
+
+/** When the present grant was given; null while nobody holds the lease. */
+export function readGrantedAt(connection: Connection): number | null {
+  return connection.sql<{ granted_at_ms: number | null }>(sql.grantedAt).get()?.granted_at_ms ?? null;
 }
 
 /** Runs a leader's change in a transaction in which its epoch is current. */
@@ -67,7 +73,7 @@ export function leaseStore(connection: Connection, clock: Clock): LeaseStore {
         if (!unchanged || !bearsOut(record, evidence, me.instanceId)) return { kind: "refused", record } as const;
         const expiresAtMs = clock.nowMs() + durationMs;
         const incarnation = JSON.stringify(me.incarnation);
-        connection.sql(sql.grant).run(expiresAtMs, me.instanceId, incarnation, me.endpoint, me.secret);
+        connection.sql(sql.grant).run(clock.nowMs(), expiresAtMs, me.instanceId, incarnation, me.endpoint, me.secret);
         return { kind: "granted", record: current() } as const;
       }),
 

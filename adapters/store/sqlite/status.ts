@@ -8,7 +8,7 @@ import { pollingUnknown } from "../limits.ts";
 import type { Connection } from "./connection.ts";
 import { addToCounter, readCounters } from "./counters.ts";
 import { journalSize, readCursor } from "./journal.ts";
-import { readLease, writeAsLeader } from "./lease.ts";
+import { readGrantedAt, readLease, writeAsLeader } from "./lease.ts";
 import { allRegistrations } from "./registrations.ts";
 import { allBindings, allCleanups, allProvisions } from "./threads.ts";
 
@@ -46,6 +46,7 @@ export function statusStore(connection: Connection, clock: Clock): StatusStore {
     read: () =>
       connection.read(() => ({
         lease: readLease(connection, clock.nowMs()),
+        leaseGrantedAtMs: readGrantedAt(connection),
         cursor: readCursor(connection),
         registrations: allRegistrations(connection),
         bindings: allBindings(connection),

@@ -14,7 +14,7 @@ export const migration001 = {
   sql: `
 CREATE TABLE lease (
   id INTEGER PRIMARY KEY CHECK (id = 1),
-  epoch INTEGER NOT NULL, renewals INTEGER NOT NULL, expires_at_ms REAL NOT NULL,
+  epoch INTEGER NOT NULL, renewals INTEGER NOT NULL, expires_at_ms REAL NOT NULL, granted_at_ms REAL,
   instance_id TEXT, incarnation TEXT, endpoint TEXT, secret TEXT
 ) STRICT;
 INSERT INTO lease (id, epoch, renewals, expires_at_ms) VALUES (1, 0, 0, 0);
