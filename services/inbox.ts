@@ -32,7 +32,15 @@ export interface HandedUpdate {
 interface Taken {
   readonly entry: JournalEntry;
   readonly acquisition: AcquisitionId;
+  /** The entry's body, read. */
+  readonly update: unknown;
 }
+
+const takenFrom = (entry: JournalEntry, acquisition: AcquisitionId): Taken => ({
+  entry,
+  acquisition,
+  update: JSON.parse(entry.body),
+});
 
 /** Between two requests to a store that does not answer, in milliseconds. */
 const storeRetryMs = 250;
@@ -84,10 +92,10 @@ export class Inbox {
 
   /** What an answer newly puts into our hand. */
   private takenBy(outcome: ClaimOutcome, acquisition: AcquisitionId): Taken | null {
-    if (outcome.kind === "claimed") return { entry: outcome.entry, acquisition };
+    if (outcome.kind === "claimed") return takenFrom(outcome.entry, acquisition);
     // An earlier claim of ours went through and its answer did not reach us: only now do we know.
     if (outcome.kind === "repeated" && this.inHand.get(outcome.entry.seq) !== outcome.acquisition)
-      return { entry: outcome.entry, acquisition: outcome.acquisition };
+      return takenFrom(outcome.entry, outcome.acquisition);
     return null;
   }
 
@@ -122,7 +130,7 @@ export class Inbox {
    */
   private async prepare(taken: Taken, place: OwnPlace): Promise<() => void> {
     this.inHand.set(taken.entry.seq, taken.acquisition);
-    const remembered = this.rememberMessage(taken.entry, place);
+    const remembered = this.rememberMessage(taken.update, place);
     if (this.runtime.settings.ack === "explicit") {
       await remembered;
       return () => {
@@ -160,8 +168,8 @@ export class Inbox {
     this.handOut({ ...this.shown(taken), ack: () => Promise.resolve(true), fail: () => Promise.resolve(false) });
   }
 
-  private shown({ entry }: Taken) {
-    return { id: String(entry.seq), update: JSON.parse(entry.body) as unknown, redelivered: entry.redelivered };
+  private shown({ entry, update }: Taken) {
+    return { id: String(entry.seq), update, redelivered: entry.redelivered };
   }
 
   private async settle({ entry, acquisition }: Taken): Promise<boolean> {
@@ -198,8 +206,8 @@ export class Inbox {
   }
 
   /** Calls on this message, and later reactions and edits, which name no thread, find their way by this record. */
-  private async rememberMessage(entry: JournalEntry, place: OwnPlace): Promise<void> {
-    const facts = readUpdate(JSON.parse(entry.body));
+  private async rememberMessage(update: unknown, place: OwnPlace): Promise<void> {
+    const facts = readUpdate(update);
     if (facts === null || facts.chat === null || facts.message === null || facts.kind !== "message") return;
     const { store, stage } = this.runtime.ports;
     try {

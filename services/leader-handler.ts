@@ -16,6 +16,7 @@ import type {
   HeartbeatRequest,
   RegisterRequest,
   Registration,
+  RegistrationResult,
   RequestEnvelope,
 } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
@@ -48,7 +49,10 @@ function refusalText(reply: Exclude<SeatReply, { kind: "registered" | "alive" | 
 }
 
 /** The thread as the wire tells it: to a v1 peer a slot of two letters is left out (threads OP-6). */
-function threadResult(registration: Registration, reply: Extract<SeatReply, { kind: "registered" }>) {
+function threadResult(
+  registration: Registration,
+  reply: Extract<SeatReply, { kind: "registered" }>,
+): RegistrationResult {
   const { target, slot, threadName } = reply.thread;
   const isSlotShown = slot !== "" && (slot.length === 1 || isOwnPeer(registration));
   return { chatId: target.chatId, threadId: target.threadId, ...(isSlotShown ? { slot } : {}), threadName };

@@ -8,7 +8,7 @@
  */
 import { refusalOfForward } from "../machines/forward.rules.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
-import type { Ack, AnyForwardRequest, RequestEnvelope } from "../machines/wire/envelopes.ts";
+import type { Ack, AnyForwardRequest, ForwardReceipt, RequestEnvelope } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Endpoint } from "./ports.ts";
@@ -52,7 +52,7 @@ export function createReceiver(
     const outcome = await inbox.take(delivery.sourceUpdateId, place);
     if (outcome === "stale") return refuse(requestId, wireText.staleGeneration);
     if (outcome === "heldElsewhere" || outcome === "outOfOrder") return refuse(requestId, wireText.dispatchFailed);
-    const receipt = { deliveryId: delivery.deliveryId, sourceUpdateId: delivery.sourceUpdateId };
+    const receipt: ForwardReceipt = { deliveryId: delivery.deliveryId, sourceUpdateId: delivery.sourceUpdateId };
     return { kind: "bus.ack", requestId, ok: true, result: receipt };
   };
 

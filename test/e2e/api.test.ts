@@ -1,52 +1,16 @@
 /** The public API, in process: what an embedder sees. */
-import { mkdtempSync, rmSync } from "node:fs";
-import os from "node:os";
-import path from "node:path";
-import { afterEach, beforeEach, expect, expectTypeOf, test } from "vitest";
-import { startEmulator } from "../../adapters/telegram/emulator/index.ts";
-import type { Emulator } from "../../adapters/telegram/emulator/index.ts";
-import { CallError, createInstance, readStatus, StartError } from "../../index.ts";
-import type { Instance, InstanceOptions, InstanceUpdate, Trouble } from "../../index.ts";
-import { owner, token } from "../support/line/fixtures.ts";
+import { expect, expectTypeOf, test } from "vitest";
+import { CallError, createInstance, StartError } from "../../index.ts";
+import type { InstanceOptions, InstanceUpdate, Trouble } from "../../index.ts";
+import { threadOf, useInstances } from "../support/line/use-instances.ts";
 import { useLines } from "../support/line/use-line.ts";
 import { inMs, report, until } from "../support/line/waiting.ts";
 
-let emulator: Emulator;
-let home: string;
-const instances: Instance[] = [];
-
-beforeEach(async () => {
-  emulator = await startEmulator({ token });
-  home = mkdtempSync(path.join(os.tmpdir(), "pl-api-"));
-});
-afterEach(async () => {
-  await Promise.all(instances.splice(0).map((instance) => instance.stop()));
-  await emulator.close();
-  rmSync(home, { recursive: true, force: true });
-});
-
-const optionsOf = (more: Partial<InstanceOptions> = {}): InstanceOptions => ({
-  token,
-  user: owner,
-  home,
-  apiRoot: emulator.apiRoot,
-  ...more,
-});
-
-async function create(more: Partial<InstanceOptions> = {}): Promise<Instance> {
-  const instance = await createInstance(optionsOf(more));
-  instances.push(instance);
-  return instance;
-}
-
-async function threadOf(instance: Instance): Promise<number> {
-  const { thread } = await instance.ready;
-  if (thread === null) throw new Error("it has no thread");
-  return thread.target.threadId;
-}
-
-const say = (threadId: number, text: string): number => emulator.control.userSends({ threadId, text }).updateId ?? 0;
-const visible = (text: string): number => emulator.control.messages().filter((message) => message.text === text).length;
+const { control, create, options, say, status } = useInstances();
+const visible = (text: string): number =>
+  control()
+    .messages()
+    .filter((message) => message.text === text).length;
 
 test("two instances in one process: a leader and a follower, each with its own thread, typed calls and updates", async () => {
   const first = await create({ name: "first" });
@@ -73,21 +37,21 @@ test("two instances in one process: a leader and a follower, each with its own t
   await first.stop();
   await until("the second one leads", () => second.role === "leader" && second.epoch === 2);
   expect(roles.at(-1)).toBe("leader 2");
-  expect((await readStatus({ token, home })).epoch).toBe(2);
+  expect((await status()).epoch).toBe(2);
 });
 
 test("a handler that is attached late gets what came before it, and one that is detached gets nothing more", async () => {
   const instance = await create();
   const threadId = await threadOf(instance);
   say(threadId, "early");
-  await until("it was taken from the journal", () => emulator.control.state().queue.length === 0);
+  await until("it was taken from the journal", () => control().state().queue.length === 0);
   const texts: string[] = [];
   const detach = instance.on("update", ({ update }) => void texts.push(update.message?.text ?? ""));
   await until("the early one comes", () => texts.length === 1);
   detach();
   instance.on("update", () => undefined);
   say(threadId, "late");
-  await until("the late one is confirmed", () => emulator.control.state().queue.length === 0);
+  await until("the late one is confirmed", () => control().state().queue.length === 0);
   expect(texts).toEqual(["early"]);
 });
 
@@ -97,7 +61,7 @@ test("a refusal carries Telegram's error object, and a 429 its delay", async () 
   const follower = await create({ name: "follower" });
   await follower.ready;
   for (const instance of [leader, follower]) {
-    emulator.control.fault({
+    control().fault({
       method: "sendMessage",
       kind: "error",
       error_code: 400,
@@ -112,7 +76,7 @@ test("a refusal carries Telegram's error object, and a 429 its delay", async () 
       message: "sendMessage: Bad Request: group chat was upgraded to a supergroup chat",
       error: { error_code: 400, parameters: { migrate_to_chat_id: -1_009_990_002 } },
     });
-    emulator.control.fault({ method: "sendMessage", kind: "retryAfter", seconds: 3 });
+    control().fault({ method: "sendMessage", kind: "retryAfter", seconds: 3 });
     await expect(instance.call("sendMessage", { text: "x" })).rejects.toMatchObject({
       outcome: { kind: "throttled", retryAfterMs: 3_000 },
       error: { error_code: 429, parameters: { retry_after: 3 } },
@@ -129,12 +93,16 @@ test("an answer that is lost after the send is reported as ambiguous, and the me
     [leader, "pay the leader"],
     [follower, "pay the follower"],
   ] as const) {
-    emulator.control.fault({ method: "sendMessage", kind: "lost" });
+    control().fault({ method: "sendMessage", kind: "lost" });
     const outcome = await instance.call("sendMessage", { text }).catch((error: unknown) => error);
     expect(outcome).toBeInstanceOf(CallError);
     expect(outcome).toMatchObject({ isAmbiguous: true, error: null, outcome: { kind: "ambiguous" } });
     expect(visible(text)).toBe(1);
-    expect(emulator.control.transcript().filter(({ payload }) => payload["text"] === text).length).toBe(1);
+    expect(
+      control()
+        .transcript()
+        .filter(({ payload }) => payload["text"] === text).length,
+    ).toBe(1);
   }
 });
 
@@ -179,7 +147,7 @@ test("with ack auto a failing handler is not called again", async () => {
   say(threadId, "second");
   await until("both were given", () => given.length === 2);
   expect(given).toEqual(["first", "second"]);
-  expect((await readStatus({ token, home })).journal).toEqual({ waiting: 0, claimed: 0, deadLetters: 0 });
+  expect((await status()).journal).toEqual({ waiting: 0, claimed: 0, deadLetters: 0 });
 });
 
 test("stop({ leave: true }) deletes the thread, as leader and as follower; stop() keeps it", async () => {
@@ -190,7 +158,9 @@ test("stop({ leave: true }) deletes the thread, as leader and as follower; stop(
   const keeper = await create({ name: "keeper" });
   const keeperThread = await threadOf(keeper);
   const statusOf = (threadId: number) =>
-    emulator.control.state().threads.find((each) => each.threadId === threadId)?.status;
+    control()
+      .state()
+      .threads.find((each) => each.threadId === threadId)?.status;
   await follower.stop({ leave: true });
   expect(statusOf(followerThread)).toBe("deleted");
   await keeper.stop();
@@ -205,7 +175,7 @@ test("stop({ leave: true }) deletes the thread, as leader and as follower; stop(
 test("stop and start ten times in one process: always the same thread, never refused", async () => {
   const threads = new Set<number>();
   for (let round = 0; round < 10; round += 1) {
-    const instance = await createInstance(optionsOf({ name: "again" }));
+    const instance = await createInstance(options({ name: "again" }));
     threads.add(await threadOf(instance));
     await instance.stop();
   }
@@ -215,7 +185,7 @@ test("stop and start ten times in one process: always the same thread, never ref
 test("a second instance of a name in one process is refused; the first one goes on", async () => {
   const first = await create({ name: "twin" });
   await first.ready;
-  const second = await createInstance(optionsOf({ name: "twin" }));
+  const second = await createInstance(options({ name: "twin" }));
   await expect(second.ready).rejects.toThrow(StartError);
   await second.stopped;
   expect(first.role).toBe("leader");
@@ -239,7 +209,7 @@ test("options that cannot work are refused with a StartError before anything is 
     { apiRoot: "" },
   ];
   for (const more of wrong)
-    await expect(createInstance(optionsOf(more)), JSON.stringify(more)).rejects.toThrow(StartError);
+    await expect(createInstance(options(more)), JSON.stringify(more)).rejects.toThrow(StartError);
 });
 
 const open = useLines();

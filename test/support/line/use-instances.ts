@@ -13,10 +13,12 @@ import { owner, token } from "./fixtures.ts";
 
 export interface Instances {
   readonly control: () => Emulator["control"];
+  /** Options of an instance on this emulator and in this folder. */
+  readonly options: (more?: Partial<InstanceOptions>) => InstanceOptions;
   readonly create: (more?: Partial<InstanceOptions>) => Promise<Instance>;
   readonly status: () => Promise<LineStatus>;
-  /** The owner writes into a thread. */
-  readonly say: (threadId: number, text: string) => void;
+  /** The owner writes into a thread; the id of the update that it makes. */
+  readonly say: (threadId: number, text: string) => number;
 }
 
 /** Waits until it is ready; fails when it has no thread. */
@@ -39,12 +41,20 @@ export function useInstances(): Instances {
     await emulator.close();
     rmSync(home, { recursive: true, force: true });
   });
+  const options = (more: Partial<InstanceOptions> = {}): InstanceOptions => ({
+    token,
+    user: owner,
+    home,
+    apiRoot: emulator.apiRoot,
+    ...more,
+  });
   return {
+    options,
     control: () => emulator.control,
     status: () => readStatus({ token, home }),
-    say: (threadId, text) => void emulator.control.userSends({ threadId, text }),
+    say: (threadId, text) => emulator.control.userSends({ threadId, text }).updateId ?? 0,
     create: async (more = {}) => {
-      const instance = await createInstance({ token, user: owner, home, apiRoot: emulator.apiRoot, ...more });
+      const instance = await createInstance(options(more));
       instances.push(instance);
       return instance;
     },
