@@ -38,7 +38,7 @@ describe.each(documents)("%s", (file) => {
 
   it("names npm scripts that exist", () => {
     for (const code of codeIn(text))
-      for (const [, command = "", script = ""] of code.matchAll(/\bnpm (?:-s )?([a-z]+)(?: ([a-z][a-z:]*))?/g)) {
+      for (const [, command = "", script = ""] of code.matchAll(/\bnpm (?:-s )?([a-z]+)(?: ([a-z][a-z:-]*))?/g)) {
         expect(npmCommands, code).toContain(command);
         if (command === "run") expect(Object.keys(manifest.scripts), code).toContain(script);
       }
