@@ -36,28 +36,104 @@ export function renamed(value: unknown, names: ReadonlyMap<string, string>): unk
   );
 }
 
-/** Distinct values, numbered from 0 in order of appearance. */
-export class Interner<Value> {
-  private readonly ids = new Map<string, number>();
-  readonly values: Value[] = [];
+const isSorted = (names: readonly string[]): boolean => {
+  for (let at = 1; at < names.length; at += 1) if ((names[at - 1] ?? "") > (names[at] ?? "")) return false;
+  return true;
+};
 
-  intern(key: string, make: () => Value): number {
-    const known = this.ids.get(key);
+/**
+ * Plain data by its structure: equal data, one number and one instance, without writing the data out.
+ *
+ * Only the one instance of each structure is remembered by reference, and it is made of such instances. So a value made
+ * from one of them by a spread costs what differs. Values are never changed after they were shown to it.
+ */
+class Structures {
+  private readonly numbers = new Map<unknown, number>();
+  private readonly shapes = new Map<string, number>();
+  private readonly instances: unknown[] = [];
+
+  numberOf(value: unknown): number {
+    const known = this.numbers.get(value);
     if (known !== undefined) return known;
-    const id = this.values.length;
-    this.ids.set(key, id);
-    this.values.push(make());
-    return id;
+    if (typeof value === "object" && value !== null) return this.numberOfShape(value);
+    keyOf(value); // throws on what is no data
+    return this.remember(value);
   }
 
-  /** Interns data by its own key. */
+  at(number: number): unknown {
+    return this.instances[number];
+  }
+
+  private numberOfShape(value: object): number {
+    const shape = Array.isArray(value) ? this.shapeOfList(value) : this.shapeOfRecord(value);
+    const known = this.shapes.get(shape);
+    if (known !== undefined) return known;
+    const number = this.remember(this.instanceOf(value));
+    this.shapes.set(shape, number);
+    return number;
+  }
+
+  private remember(instance: unknown): number {
+    const number = this.instances.push(instance) - 1;
+    this.numbers.set(instance, number);
+    return number;
+  }
+
+  private instanceOf(value: object): unknown {
+    const same = (member: unknown): unknown => this.instances[this.numberOf(member)];
+    if (Array.isArray(value)) return value.map(same);
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, same(member)]));
+  }
+
+  private shapeOfList(items: readonly unknown[]): string {
+    let shape = "[";
+    for (const item of items) shape += `${this.numberOf(item)},`;
+    return shape;
+  }
+
+  private shapeOfRecord(value: object): string {
+    if (!isPlain(value)) keyOf(value); // throws: no data
+    // Plain: its members are data.
+    const record = value as Readonly<Record<string, unknown>>;
+    const names = Object.keys(record);
+    if (!isSorted(names)) names.sort();
+    let shape = "{";
+    for (const name of names) {
+      const member = record[name];
+      if (member !== undefined) shape += `${this.numberOf(name)}:${this.numberOf(member)},`;
+    }
+    return shape;
+  }
+}
+
+/** Distinct values, numbered from 0 in order of appearance. */
+export class Interner<Value> {
+  private readonly ids = new Map<string | number, number>();
+  private readonly structures = new Structures();
+  readonly values: Value[] = [];
+
+  /** Interns under a text of the caller's. */
+  intern(key: string, make: () => Value): number {
+    return this.ids.get(key) ?? this.append(key, make());
+  }
+
+  /** Interns data by its own structure. */
   add(value: Value): number {
-    return this.intern(keyOf(value), () => value);
+    const number = this.structures.numberOf(value);
+    // The instance is equal as data to the value.
+    return this.ids.get(number) ?? this.append(number, this.structures.at(number) as Value);
   }
 
   at(id: number): Value {
     if (id < 0 || id >= this.values.length) throw new Error(`nothing is interned as ${id}`);
     // The bound was checked, so the element is a Value even where Value includes undefined.
     return this.values[id] as Value;
+  }
+
+  private append(key: string | number, value: Value): number {
+    const id = this.values.length;
+    this.ids.set(key, id);
+    this.values.push(value);
+    return id;
   }
 }
