@@ -11,7 +11,7 @@ import type { BoundThread, Epoch, ThreadId } from "./ids.ts";
 import { threadId } from "./ids.ts";
 import { slot } from "./slots.ts";
 import { decideThread } from "./threads.rules.ts";
-import type { PendingProvision, ThreadDecision, ThreadView, ThreadWish } from "./threads.rules.ts";
+import type { BegunProvision, ThreadDecision, ThreadView, ThreadWish } from "./threads.rules.ts";
 
 export interface ProvisioningInput {
   readonly epoch: Epoch;
@@ -36,7 +36,7 @@ export interface IntendAnswer {
   readonly kind: "intended" | "conflict" | "fenced";
 }
 export interface BindAnswer {
-  readonly kind: "bound" | "fenced";
+  readonly kind: "bound" | "unwanted" | "fenced";
 }
 export interface GiveUpAnswer {
   readonly kind: "noted" | "fenced";
@@ -44,12 +44,12 @@ export interface GiveUpAnswer {
 
 export interface BindRequest {
   readonly epoch: Epoch;
-  readonly provision: PendingProvision;
+  readonly provision: BegunProvision;
   readonly threadId: ThreadId;
 }
 export interface IntendRequest {
   readonly epoch: Epoch;
-  readonly provision: PendingProvision;
+  readonly provision: BegunProvision;
   readonly abandons: string | null;
 }
 export interface GiveUpRequest {
@@ -96,7 +96,7 @@ const { createMachine } = setup({
   actors: {
     viewThreads: slot<{ readonly view: ThreadView; readonly nowMs: number }>("viewThreads"),
     intendThread: slot<IntendAnswer, IntendRequest>("intendThread"),
-    createThread: slot<CreateAnswer, { readonly epoch: Epoch; readonly provision: PendingProvision }>("createThread"),
+    createThread: slot<CreateAnswer, { readonly epoch: Epoch; readonly provision: BegunProvision }>("createThread"),
     bindThread: slot<BindAnswer, BindRequest>("bindThread"),
     giveUpThread: slot<GiveUpAnswer, GiveUpRequest>("giveUpThread"),
   },

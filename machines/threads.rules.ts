@@ -3,33 +3,84 @@
  *
  * Does not own: the calls and writes that follow (`provisioning.machine.ts`), clean-up.
  */
-import type { BoundThread, ChatId, InstanceId, SeatKey, ThreadTarget } from "./ids.ts";
+import type { BoundThread, ChatId, InstanceId, SeatKey, ThreadId, ThreadTarget } from "./ids.ts";
 import { freeSlot, nameFor } from "./names.rules.ts";
 
+/**
+ * What is known of a bound thread at Telegram. `closed` keeps its binding and takes no messages; `suspect` must be proven
+ * before it is used again.
+ */
+export type ThreadStanding = "open" | "closed" | "suspect";
+
+/** A seat has at most one binding in each chat; those of a chat that is not the configured one are set aside. */
 export interface Binding {
   readonly seat: SeatKey;
   readonly thread: BoundThread;
   /** When the seat first got this thread. */
   readonly createdAtMs: number;
+  readonly standing: ThreadStanding;
+  /** Why it stands so, in words for the operator; empty when there is nothing to say. */
+  readonly reason: string;
+  /** When Telegram last showed that the thread exists. */
+  readonly provenAtMs: number;
+}
+
+/** A binding with the instance that last registered with it; null when none has. */
+export interface HeldBinding extends Binding {
+  readonly holder: InstanceId | null;
 }
 
 /** A creation that was begun: written before the call, removed with the binding it led to. */
-export interface PendingProvision {
+export interface BegunProvision {
   readonly id: string;
   readonly seat: SeatKey;
   readonly chatId: ChatId;
   readonly slot: string;
   readonly threadName: string;
   readonly startedAtMs: number;
-  /** `ambiguous`: the call may have been carried out. An `inFlight` one of an earlier leader is just that, too. */
-  readonly status: "inFlight" | "ambiguous";
+  /**
+   * `ambiguous`: the call may have been carried out, as an `inFlight` one that nobody carries any more may have been.
+   * `unwanted`: its instance has left for good; the thread, if it comes to light, is deleted.
+   */
+  readonly status: "inFlight" | "ambiguous" | "unwanted";
+  /** Creations with an unknown outcome right before this one, for this seat: each doubles the wait for evidence. */
+  readonly doubts: number;
 }
 
-/** All bindings and begun creations, as one consistent view. */
-export interface ThreadView {
-  readonly bindings: readonly Binding[];
-  readonly provisions: readonly PendingProvision[];
+/** A begun creation with its evidence: the thread that it made, once anybody has learned it. */
+export interface PendingProvision extends BegunProvision {
+  readonly threadId: ThreadId | null;
 }
+
+/** A thread that a seat had and Telegram has proven gone. Says what the seat's next one is called, and why there is one. */
+export interface LostThread {
+  readonly seat: SeatKey;
+  readonly thread: BoundThread;
+  readonly reason: string;
+  readonly atMs: number;
+}
+
+/** A thread that exists, belongs to nobody, and is the operator's to delete. */
+export interface LeftoverThread {
+  readonly target: ThreadTarget;
+  readonly threadName: string;
+  /** Whose it was; null when nobody knows. */
+  readonly seat: SeatKey | null;
+  readonly reason: string;
+  readonly atMs: number;
+}
+
+/** Everything that is known of threads, as one consistent view. */
+export interface ThreadView {
+  readonly bindings: readonly HeldBinding[];
+  readonly provisions: readonly PendingProvision[];
+  /** Newest last, at most `lostThreadsMax` of them. */
+  readonly lost: readonly LostThread[];
+  readonly leftovers: readonly LeftoverThread[];
+}
+
+/** Lost threads that are remembered; the oldest are forgotten first. */
+export const lostThreadsMax = 1_000;
 
 export interface ThreadWish {
   readonly seat: SeatKey;
@@ -41,7 +92,7 @@ export interface ThreadWish {
 
 export type ThreadDecision =
   | { readonly kind: "reuse"; readonly thread: BoundThread }
-  | { readonly kind: "create"; readonly provision: PendingProvision; readonly abandons: string | null }
+  | { readonly kind: "create"; readonly provision: BegunProvision; readonly abandons: string | null }
   | { readonly kind: "reject"; readonly reason: string };
 
 /** How long a creation with an unknown outcome holds its seat back. */
@@ -82,6 +133,7 @@ export function decideThread(view: ThreadView, wish: ThreadWish, nowMs: number):
       threadName,
       startedAtMs: nowMs,
       status: "inFlight",
+      doubts: 0,
     },
   };
 }

@@ -23,11 +23,20 @@ import type {
   Liveness,
   MessageId,
   SeatKey,
+  ThreadId,
   ThreadTarget,
   UpdateId,
 } from "../machines/ids.ts";
 import type { LeaseHolder, LeaseRecord, TakeoverEvidence } from "../machines/lease.rules.ts";
-import type { Binding, PendingProvision, ThreadView } from "../machines/threads.rules.ts";
+import type {
+  BegunProvision,
+  Binding,
+  HeldBinding,
+  LeftoverThread,
+  PendingProvision,
+  ThreadStanding,
+  ThreadView,
+} from "../machines/threads.rules.ts";
 import type { Ack, RequestEnvelope } from "../machines/wire/envelopes.ts";
 
 // ---------------------------------------------------------------------------------------------------------- host
@@ -78,7 +87,7 @@ export interface Log {
 
 // --------------------------------------------------------------------------------------------------------- store
 
-export type { Binding, PendingProvision } from "../machines/threads.rules.ts";
+export type { BegunProvision, Binding, PendingProvision } from "../machines/threads.rules.ts";
 
 /** A write under an old epoch: nothing happened. */
 export interface Fenced {
@@ -133,6 +142,11 @@ export interface SeatStore {
    * (`stopped`) and what it had in hand goes back to pending, marked redelivered.
    */
   release(request: { readonly seat: SeatKey; readonly instanceId: InstanceId }): Promise<void>;
+  /**
+   * The holder is about to leave for good: creations begun for the seat are unwanted from here on, by whichever leader
+   * they end. Does nothing when `instanceId` does not hold the seat.
+   */
+  disown(request: { readonly seat: SeatKey; readonly instanceId: InstanceId }): Promise<void>;
 }
 
 /** The leader's durable record of who sits on a seat. */
@@ -173,29 +187,70 @@ export interface RegistrationStore {
 }
 
 export interface ThreadStore {
-  /** All bindings and begun creations, as one consistent view. */
+  /** Everything that is known of threads, as one consistent view. */
   view(): Promise<ThreadView>;
+  /** The seat's binding in this chat; null when it has none. Cheap at any number of seats. */
+  bindingOf(request: { readonly seat: SeatKey; readonly chatId: ChatId }): Promise<HeldBinding | null>;
+  /** Which seat the thread belongs to: by its binding, else by the newest loss of it. Null when nobody ever had it. */
+  seatOf(target: ThreadTarget): Promise<SeatKey | null>;
   /**
    * Writes the intent to create, removing the expired one it replaces (`abandons`). `conflict` when the seat has another
-   * begun creation, or a binding, or the slot is taken: look again.
+   * begun creation that is wanted, or a binding in that chat, or the slot is taken: look again.
    */
   intend(request: {
     readonly epoch: Epoch;
-    readonly provision: PendingProvision;
+    readonly provision: BegunProvision;
     readonly abandons: string | null;
   }): Promise<{ readonly kind: "intended" | "conflict" } | Fenced>;
-  /** Binds the created thread and removes its intent, or rebinds a known one (`provisionId` null). */
+  /**
+   * Writes down which thread a creation made: evidence, not authority, so anybody may, under no epoch. The first word
+   * stands. What comes after the creation was given up becomes a leftover, unless the thread is bound.
+   */
+  noteCreated(request: {
+    readonly provisionId: string;
+    readonly target: ThreadTarget;
+    readonly threadName: string;
+    readonly atMs: number;
+  }): Promise<void>;
+  /**
+   * Binds the created thread and removes its intent, or rebinds a known one (`provisionId` null). In the same transaction:
+   * another seat that had the thread loses it, what this seat had before in that chat becomes a leftover. `unwanted` when
+   * the instance has left for good meanwhile: then nothing is bound and the thread's deletion is instructed instead.
+   */
   bind(request: {
     readonly epoch: Epoch;
     readonly provisionId: string | null;
     readonly binding: Binding;
-  }): Promise<{ readonly kind: "bound" } | Fenced>;
-  /** Ends a begun creation without a thread: `abandoned` removes it, `ambiguous` keeps it for the operator. */
+  }): Promise<{ readonly kind: "bound" | "unwanted" } | Fenced>;
+  /**
+   * Ends a begun creation without a thread: `abandoned` removes it, `ambiguous` keeps it for evidence and the operator.
+   * `threadId` = the thread it made after all, known by now: then it stays whatever was asked.
+   */
   giveUp(request: {
     readonly epoch: Epoch;
     readonly provisionId: string;
     readonly as: "abandoned" | "ambiguous";
-  }): Promise<{ readonly kind: "noted" } | Fenced>;
+  }): Promise<{ readonly kind: "noted"; readonly threadId: ThreadId | null } | Fenced>;
+  /** Writes down how a bound thread stands; `open` is proof of it at `atMs`. `missing` when it is not bound. */
+  mark(request: {
+    readonly epoch: Epoch;
+    readonly target: ThreadTarget;
+    readonly standing: ThreadStanding;
+    readonly reason: string;
+    readonly atMs: number;
+  }): Promise<{ readonly kind: "marked" | "missing" } | Fenced>;
+  /** The thread is proven gone: its binding ends and is remembered as lost. `missing` when it is not bound. */
+  lose(request: {
+    readonly epoch: Epoch;
+    readonly target: ThreadTarget;
+    readonly reason: string;
+    readonly atMs: number;
+  }): Promise<{ readonly kind: "lost" | "missing" } | Fenced>;
+  /** Adds to the threads that are the operator's to delete, unless it is bound; replaces what was said of it. */
+  addLeftover(request: {
+    readonly epoch: Epoch;
+    readonly leftover: LeftoverThread;
+  }): Promise<{ readonly kind: "added" | "bound" } | Fenced>;
   /** Writes the instruction to delete exactly this thread; survives restarts until confirmed or cancelled. */
   intendCleanup(request: {
     readonly epoch: Epoch;
@@ -336,8 +391,10 @@ export interface StoreStatus {
   readonly leaseGrantedAtMs: number | null;
   readonly cursor: UpdateId | null;
   readonly registrations: readonly (SeatRegistration & { readonly ended: SeatEnd | null })[];
-  readonly bindings: readonly Binding[];
+  readonly bindings: readonly HeldBinding[];
   readonly provisions: readonly PendingProvision[];
+  readonly lostThreads: ThreadView["lost"];
+  readonly leftovers: ThreadView["leftovers"];
   readonly cleanups: readonly { readonly seat: SeatKey; readonly target: ThreadTarget; readonly atMs: number }[];
   readonly journal: { readonly waiting: number; readonly claimed: number; readonly deadLetters: number };
   readonly drops: Readonly<Record<string, number>>;

@@ -14,7 +14,7 @@ import type {
   IntendAnswer,
   IntendRequest,
 } from "../machines/provisioning.machine.ts";
-import type { PendingProvision } from "../machines/threads.rules.ts";
+import type { BegunProvision } from "../machines/threads.rules.ts";
 import { asBody, canonicalInteger } from "../machines/calls.rules.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { CallOutcome } from "./ports.ts";
@@ -48,7 +48,7 @@ export function provideProvisioning(runtime: Runtime) {
       viewThreads: fromPromise(async () => ({ view: await store.threads.view(), nowMs: stage.clock.nowMs() })),
       intendThread: fromPromise<IntendAnswer, IntendRequest>(({ input }) => store.threads.intend(input)),
       createThread: fromPromise(
-        async ({ input }: { readonly input: { readonly epoch: Epoch; readonly provision: PendingProvision } }) =>
+        async ({ input }: { readonly input: { readonly epoch: Epoch; readonly provision: BegunProvision } }) =>
           readCreated(
             await callAsLeader(runtime, {
               method: "createForumTopic",
@@ -70,6 +70,9 @@ export function provideProvisioning(runtime: Runtime) {
               threadName: provision.threadName,
             },
             createdAtMs: stage.clock.nowMs(),
+            standing: "open",
+            reason: "",
+            provenAtMs: stage.clock.nowMs(),
           },
         });
       }),

@@ -19,6 +19,7 @@ export function storeOver(request: Ask, inner: Store): Store {
       holderOf: (seat) => ask("seats.holderOf", () => seats.holderOf(seat)),
       claim: (claim) => ask(`seats.claim ${claim.seat}`, () => seats.claim(claim)),
       release: (claim) => ask(`seats.release ${claim.seat}`, () => seats.release(claim)),
+      disown: (claim) => ask(`seats.disown ${claim.seat}`, () => seats.disown(claim)),
     },
     registrations: {
       commit: (r) => ask(`registrations.commit ${r.registration.seat}`, () => registrations.commit(r)),
@@ -26,6 +27,12 @@ export function storeOver(request: Ask, inner: Store): Store {
     },
     threads: {
       view: () => ask("threads.view", () => threads.view()),
+      bindingOf: (r) => ask(`threads.bindingOf ${r.seat}`, () => threads.bindingOf(r)),
+      seatOf: (r) => ask(`threads.seatOf ${r.threadId}`, () => threads.seatOf(r)),
+      noteCreated: (r) => ask(`threads.noteCreated ${r.target.threadId}`, () => threads.noteCreated(r)),
+      mark: (r) => ask(`threads.mark ${r.target.threadId} ${r.standing}`, () => threads.mark(r)),
+      lose: (r) => ask(`threads.lose ${r.target.threadId}`, () => threads.lose(r)),
+      addLeftover: (r) => ask(`threads.addLeftover ${r.leftover.target.threadId}`, () => threads.addLeftover(r)),
       intend: (r) => ask(`threads.intend ${r.provision.seat}`, () => threads.intend(r)),
       bind: (r) => ask(`threads.bind ${r.binding.seat}`, () => threads.bind(r)),
       giveUp: (r) => ask(`threads.giveUp ${r.as}`, () => threads.giveUp(r)),

@@ -13,15 +13,17 @@ import type {
   MessageId,
   ChatId,
   SeatKey,
+  ThreadTarget,
   UpdateId,
 } from "../../../machines/ids.ts";
 import { epoch as epochOf } from "../../../machines/ids.ts";
 import type { LeaseHolder } from "../../../machines/lease.rules.ts";
+import type { LeftoverThread, LostThread } from "../../../machines/threads.rules.ts";
 import type {
+  BegunProvision,
   Binding,
   Fenced,
   JournalEntry,
-  PendingProvision,
   SeatClaim,
   SeatEnd,
   SeatRegistration,
@@ -65,8 +67,15 @@ export class MemoryDatabase {
   polling: StoreStatus["polling"] = pollingUnknown;
   readonly seatClaims = new Map<SeatKey, SeatClaim>();
   readonly registrations = new Map<SeatKey, SeatRegistration & { readonly ended: SeatEnd | null }>();
-  readonly bindings = new Map<SeatKey, Binding>();
-  readonly provisions = new Map<string, PendingProvision>();
+  /** By seat and chat. */
+  readonly bindings = new Map<string, Binding>();
+  readonly provisions = new Map<string, BegunProvision>();
+  /** What a begun creation made, by its id. */
+  readonly createdThreads = new Map<string, ThreadTarget>();
+  /** Newest last. */
+  lostThreads: readonly LostThread[] = [];
+  /** By thread. */
+  readonly leftovers = new Map<string, LeftoverThread>();
   /** By seat and thread. */
   readonly cleanups = new Map<string, StoreStatus["cleanups"][number]>();
   /** Open entries in order of admission: a map keeps the order of first insertion, replacement included. */

@@ -8,6 +8,7 @@ import type { SeatStore } from "../../../services/ports.ts";
 import { byBytes } from "../order.ts";
 import type { MemoryHandle } from "./database.ts";
 import { endByHolder } from "./registrations.ts";
+import { disownProvisions } from "./threads.ts";
 
 export function seatStore(handle: MemoryHandle): SeatStore {
   const { db } = handle;
@@ -39,6 +40,11 @@ export function seatStore(handle: MemoryHandle): SeatStore {
         if (db.seatClaims.get(seat)?.instanceId !== instanceId) return;
         db.seatClaims.delete(seat);
         endByHolder(handle, seat, instanceId);
+      }),
+
+    disown: ({ seat, instanceId }) =>
+      handle.run(() => {
+        if (db.seatClaims.get(seat)?.instanceId === instanceId) disownProvisions(db, seat);
       }),
   };
 }

@@ -8,7 +8,7 @@ import type { Clock, OwnershipStore, StatusStore } from "../../../services/ports
 import { byBytes } from "../order.ts";
 import type { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { readLease } from "./lease.ts";
-import { allBindings, allCleanups, allProvisions } from "./threads.ts";
+import { allBindings, allCleanups, allLeftovers, allProvisions } from "./threads.ts";
 
 export function ownershipStore(handle: MemoryHandle): OwnershipStore {
   const { owners } = handle.db;
@@ -52,6 +52,8 @@ export function statusStore(handle: MemoryHandle, clock: Clock): StatusStore {
         registrations: [...db.registrations.values()].sort((a, b) => byBytes(a.seat, b.seat)),
         bindings: allBindings(db),
         provisions: allProvisions(db),
+        lostThreads: db.lostThreads,
+        leftovers: allLeftovers(db),
         cleanups: allCleanups(db),
         journal: journalCounts(db),
         drops: Object.fromEntries(db.counters),

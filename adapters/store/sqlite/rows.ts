@@ -7,6 +7,7 @@
 import type {
   ChatId,
   Incarnation,
+  InstanceId,
   JournalSeq,
   Lane,
   SeatKey,
@@ -15,7 +16,8 @@ import type {
   BoundThread,
   UpdateId,
 } from "../../../machines/ids.ts";
-import type { JournalEntry, PendingProvision } from "../../../services/ports.ts";
+import type { HeldBinding, LeftoverThread, LostThread } from "../../../machines/threads.rules.ts";
+import type { Binding, JournalEntry, PendingProvision } from "../../../services/ports.ts";
 
 export function incarnationOf(json: string): Incarnation {
   return JSON.parse(json) as Incarnation; // written by this store from the same type
@@ -67,7 +69,21 @@ export const entryOf = (row: EntryRow): JournalEntry => ({
 export interface BindingRow extends ThreadRow {
   readonly seat: SeatKey;
   readonly created_at_ms: number;
+  readonly standing: Binding["standing"];
+  readonly reason: string;
+  readonly proven_at_ms: number;
+  readonly holder: InstanceId | null;
 }
+
+export const bindingOf = (row: BindingRow): HeldBinding => ({
+  seat: row.seat,
+  thread: threadOf(row),
+  createdAtMs: row.created_at_ms,
+  standing: row.standing,
+  reason: row.reason,
+  provenAtMs: row.proven_at_ms,
+  holder: row.holder,
+});
 
 export interface ProvisionRow {
   readonly id: string;
@@ -77,4 +93,46 @@ export interface ProvisionRow {
   readonly thread_name: string;
   readonly started_at_ms: number;
   readonly status: PendingProvision["status"];
+  readonly doubts: number;
+  readonly thread_id: ThreadId | null;
 }
+
+export const provisionOf = (row: ProvisionRow): PendingProvision => ({
+  id: row.id,
+  seat: row.seat,
+  chatId: row.chat_id,
+  slot: row.slot,
+  threadName: row.thread_name,
+  startedAtMs: row.started_at_ms,
+  status: row.status,
+  doubts: row.doubts,
+  threadId: row.thread_id,
+});
+
+export interface LostRow extends ThreadRow {
+  readonly seat: SeatKey;
+  readonly reason: string;
+  readonly at_ms: number;
+}
+
+export const lostOf = (row: LostRow): LostThread => ({
+  seat: row.seat,
+  thread: threadOf(row),
+  reason: row.reason,
+  atMs: row.at_ms,
+});
+
+export interface LeftoverRow extends TargetRow {
+  readonly thread_name: string;
+  readonly seat: SeatKey | null;
+  readonly reason: string;
+  readonly at_ms: number;
+}
+
+export const leftoverOf = (row: LeftoverRow): LeftoverThread => ({
+  target: targetOf(row),
+  threadName: row.thread_name,
+  seat: row.seat,
+  reason: row.reason,
+  atMs: row.at_ms,
+});

@@ -10,6 +10,7 @@ import type { Clock, SeatClaim, SeatStore } from "../../../services/ports.ts";
 import type { Connection } from "./connection.ts";
 import { endByHolder } from "./registrations.ts";
 import { incarnationOf } from "./rows.ts";
+import { disownProvisions } from "./threads.ts";
 
 interface SeatClaimRow {
   readonly seat: SeatKey;
@@ -63,6 +64,12 @@ export function seatStore(connection: Connection, profileId: string, clock: Cloc
       connection.write(() => {
         if (connection.sql(sql.remove).run(seat, instanceId).changes > 0)
           endByHolder(connection, seat, instanceId, clock.nowMs());
+      }),
+
+    disown: ({ seat, instanceId }) =>
+      connection.write(() => {
+        const holder = connection.sql<SeatClaimRow>(sql.get).get(seat);
+        if (holder?.instance_id === instanceId) disownProvisions(connection, seat);
       }),
   };
 }

@@ -10,7 +10,7 @@ import { addToCounter, readCounters } from "./counters.ts";
 import { journalSize, readCursor } from "./journal.ts";
 import { readGrantedAt, readLease, writeAsLeader } from "./lease.ts";
 import { allRegistrations } from "./registrations.ts";
-import { allBindings, allCleanups, allProvisions } from "./threads.ts";
+import { allBindings, allCleanups, allLeftovers, allLost, allProvisions } from "./threads.ts";
 
 const sql = {
   notePolling: `INSERT INTO polling (id, ok_at_ms, health) VALUES (1, ?, ?)
@@ -51,6 +51,8 @@ export function statusStore(connection: Connection, clock: Clock): StatusStore {
         registrations: allRegistrations(connection),
         bindings: allBindings(connection),
         provisions: allProvisions(connection),
+        lostThreads: allLost(connection),
+        leftovers: allLeftovers(connection),
         cleanups: allCleanups(connection),
         journal: readJournal(connection),
         drops: readCounters(connection),

@@ -11,7 +11,7 @@ import type { BoundThread, Epoch } from "../../../machines/ids.ts";
 import type { LeaderWriteView } from "../../../machines/invariants.ts";
 import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
 import { registrationMachine } from "../../../machines/registration.machine.ts";
-import type { PendingProvision } from "../../../machines/threads.rules.ts";
+import type { BegunProvision } from "../../../machines/threads.rules.ts";
 
 export interface RegistrationBudgets {
   readonly heartbeats: number;
@@ -74,7 +74,7 @@ export interface RegistrationEnv {
   /** The store's current registration. */
   readonly registration: string | null;
   readonly binding: number | null;
-  readonly provision: PendingProvision | null;
+  readonly provision: BegunProvision | null;
   readonly isCleanupIntended: boolean;
   /** Threads of this seat at Telegram. */
   readonly threads: readonly number[];

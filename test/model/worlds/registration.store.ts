@@ -9,7 +9,7 @@ import { epoch, instanceId, threadId } from "../../../machines/ids.ts";
 import type { Epoch, ThreadId } from "../../../machines/ids.ts";
 import type { CreateAnswer } from "../../../machines/provisioning.machine.ts";
 import type { SeatWrite, Sitter } from "../../../machines/registration.machine.ts";
-import type { PendingProvision, ThreadView } from "../../../machines/threads.rules.ts";
+import type { BegunProvision, ThreadView } from "../../../machines/threads.rules.ts";
 import type { Outcome, Request, RequestFault } from "../../../testing/explorer/index.ts";
 import { leaderOf, nameOf, seat, spend, threadOf, withSeat } from "./registration.env.ts";
 import type { RegistrationEnv, RegistrationRules } from "./registration.env.ts";
@@ -75,7 +75,7 @@ function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rule
   const leader = leaderOf(by);
   switch (src) {
     case "intendThread": {
-      const { provision, abandons } = input as { provision: PendingProvision; abandons: string | null };
+      const { provision, abandons } = input as { provision: BegunProvision; abandons: string | null };
       return rules.mayIntend(env, abandons)
         ? { env: { ...env, provision }, kind: "intended" }
         : { env, kind: "conflict" };
@@ -87,7 +87,7 @@ function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rule
     case "giveUpThread": {
       const { provisionId, as } = input as { provisionId: string; as: "abandoned" | "ambiguous" };
       if (env.provision?.id !== provisionId) return { env, kind: "noted" };
-      const provision: PendingProvision | null = as === "abandoned" ? null : { ...env.provision, status: "ambiguous" };
+      const provision: BegunProvision | null = as === "abandoned" ? null : { ...env.provision, status: "ambiguous" };
       return { env: { ...env, provision }, kind: "noted" };
     }
     case "commitRegistration":
@@ -153,9 +153,15 @@ const threadsOf = (env: RegistrationEnv): ThreadView => ({
             seat,
             thread: threadOf(env.binding),
             createdAtMs: 0,
+            standing: "open",
+            reason: "",
+            provenAtMs: 0,
+            holder: null,
           },
         ],
-  provisions: env.provision === null ? [] : [env.provision],
+  provisions: env.provision === null ? [] : [{ ...env.provision, threadId: null }],
+  lost: [],
+  leftovers: [],
 });
 
 function created(env: RegistrationEnv): readonly { readonly env: RegistrationEnv; readonly answer: CreateAnswer }[] {

@@ -12,6 +12,7 @@ import {
 import type { BoundThread, Incarnation } from "../../../machines/ids.ts";
 import type { LeaseHolder, LeaseRecord } from "../../../machines/lease.rules.ts";
 import type { Follower } from "../../../machines/registration.machine.ts";
+import type { HeldBinding, ThreadView } from "../../../machines/threads.rules.ts";
 import type { UpdateFacts } from "../../../machines/updates.rules.ts";
 
 export const me = instanceId("100:1");
@@ -48,6 +49,21 @@ export const thread = (id = 5, slot = "A", threadName = "Amber"): BoundThread =>
   target: { chatId: chat, threadId: threadId(id) },
   slot,
   threadName,
+});
+
+/** A view of threads with nothing in it. */
+export const noThreads: ThreadView = { bindings: [], provisions: [], lost: [], leftovers: [] };
+
+/** The seat's binding of a thread, on which `me` registered last, unless told otherwise. */
+export const bound = (differs: Partial<HeldBinding> = {}): HeldBinding => ({
+  seat: mySeat,
+  thread: thread(),
+  createdAtMs: 0,
+  standing: "open",
+  reason: "",
+  provenAtMs: 0,
+  holder: me,
+  ...differs,
 });
 
 export const follower = (gen = "g1", id = rival): Follower => ({

@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { epoch, threadId } from "../../../machines/ids.ts";
 import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
 import type { CreateAnswer } from "../../../machines/provisioning.machine.ts";
-import type { PendingProvision, ThreadView } from "../../../machines/threads.rules.ts";
+import type { BegunProvision, ThreadView } from "../../../machines/threads.rules.ts";
 import { ambiguousProvisionMs } from "../../../machines/threads.rules.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
-import { chat, me, mySeat, thread } from "../../support/charts/samples.ts";
+import { bound, chat, me, mySeat, noThreads, thread } from "../../support/charts/samples.ts";
 
 const nowMs = 1_000;
 const start = () =>
@@ -15,8 +15,8 @@ const start = () =>
     epoch: epoch(4),
     wish: { seat: mySeat, instanceId: me, chatId: chat, threadName: "Work" },
   });
-const nothing: ThreadView = { bindings: [], provisions: [] };
-const provision: PendingProvision = {
+const nothing: ThreadView = noThreads;
+const provision: BegunProvision = {
   id: `provision:${me}:A:1000`,
   seat: mySeat,
   chatId: chat,
@@ -24,6 +24,7 @@ const provision: PendingProvision = {
   threadName: "Work",
   startedAtMs: nowMs,
   status: "inFlight",
+  doubts: 0,
 };
 const later: CreateAnswer = { kind: "later", afterMs: 3_000, reason: "429" };
 
@@ -34,14 +35,14 @@ const rejected = (reason: string) => ({ kind: "rejected", reason });
 
 describe("deciding", () => {
   it("re-uses the seat's thread without a call or a write", () => {
-    const view = { ...nothing, bindings: [{ seat: mySeat, thread: thread(), createdAtMs: 0 }] };
+    const view = { ...nothing, bindings: [bound()] };
     const chart = intending(view);
     expect(chart.status).toBe("done");
     expect(chart.output).toEqual({ kind: "bound", thread: thread() });
   });
 
   it("refuses, with the reason, while an earlier creation is unresolved", () => {
-    const chart = intending({ ...nothing, provisions: [{ ...provision, status: "ambiguous" }] });
+    const chart = intending({ ...nothing, provisions: [{ ...provision, status: "ambiguous", threadId: null }] });
     expect(chart.state).toBe("rejected");
     expect(chart.output).toMatchObject({
       kind: "rejected",
@@ -60,7 +61,7 @@ describe("the intent, before the call", () => {
   });
 
   it("names the expired creation it replaces", () => {
-    const expired = { ...provision, id: "old", startedAtMs: nowMs - ambiguousProvisionMs };
+    const expired = { ...provision, id: "old", threadId: null, startedAtMs: nowMs - ambiguousProvisionMs };
     expect(intending({ ...nothing, provisions: [expired] }).requests).toMatchObject({
       intendThread: { abandons: "old" },
     });
@@ -71,7 +72,7 @@ describe("the intent, before the call", () => {
     expect(chart.requests).toEqual({});
     expect(chart.timers).toEqual({ conflictPause: 50 });
     expect(chart.after("conflictPause").requests).toEqual({ viewThreads: undefined });
-    const view = { ...nothing, bindings: [{ seat: mySeat, thread: thread(), createdAtMs: 0 }] };
+    const view = { ...nothing, bindings: [bound()] };
     expect(chart.answer("viewThreads", { view, nowMs }).output).toEqual({ kind: "bound", thread: thread() });
   });
 

@@ -2,13 +2,13 @@
 import { describe, expect, it } from "vitest";
 import { chatId, seatKey, threadId } from "../../../machines/ids.ts";
 import { ambiguousProvisionMs, decideThread, provesThreadGone, seatOfThread } from "../../../machines/threads.rules.ts";
-import type { Binding, PendingProvision, ThreadView } from "../../../machines/threads.rules.ts";
-import { chat, me, mySeat, thread } from "../../support/charts/samples.ts";
+import type { PendingProvision, ThreadView } from "../../../machines/threads.rules.ts";
+import { bound, chat, me, mySeat, noThreads, thread } from "../../support/charts/samples.ts";
 
 const other = seatKey("manual:profile:two");
 const wish = { seat: mySeat, instanceId: me, chatId: chat, threadName: null };
-const nothing: ThreadView = { bindings: [], provisions: [] };
-const binding = (seat = mySeat, bound = thread()): Binding => ({ seat, thread: bound, createdAtMs: 0 });
+const nothing: ThreadView = noThreads;
+const binding = (seat = mySeat, has = thread()) => bound({ seat, thread: has });
 const begun = (differs: Partial<PendingProvision> = {}): PendingProvision => ({
   id: "begun",
   seat: mySeat,
@@ -17,6 +17,8 @@ const begun = (differs: Partial<PendingProvision> = {}): PendingProvision => ({
   threadName: "Amber",
   startedAtMs: 0,
   status: "inFlight",
+  doubts: 0,
+  threadId: null,
   ...differs,
 });
 
@@ -26,7 +28,7 @@ describe("which thread a seat gets", () => {
   });
 
   it("its own even while a creation of the seat is unresolved", () => {
-    const view = { bindings: [binding()], provisions: [begun()] };
+    const view = { ...nothing, bindings: [binding()], provisions: [begun()] };
     expect(decideThread(view, wish, 0)).toMatchObject({ kind: "reuse" });
   });
 
@@ -48,6 +50,7 @@ describe("which thread a seat gets", () => {
         threadName: "Amber",
         startedAtMs: 7_000,
         status: "inFlight",
+        doubts: 0,
       },
     });
   });

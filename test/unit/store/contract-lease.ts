@@ -14,6 +14,14 @@ export const leaderWrites: Readonly<Record<string, (store: Store, epoch: Epoch) 
   "threads.bind": (s, e) => s.threads.bind({ epoch: e, provisionId: "p2", binding: the.binding(2, 2) }),
   "threads.giveUp abandoned": (s, e) => s.threads.giveUp({ epoch: e, provisionId: "p2", as: "abandoned" }),
   "threads.giveUp ambiguous": (s, e) => s.threads.giveUp({ epoch: e, provisionId: "p2", as: "ambiguous" }),
+  "threads.mark": (s, e) =>
+    s.threads.mark({ epoch: e, target: the.target(3), standing: "closed", reason: "x", atMs: 1 }),
+  "threads.lose": (s, e) => s.threads.lose({ epoch: e, target: the.target(3), reason: "x", atMs: 1 }),
+  "threads.addLeftover": (s, e) =>
+    s.threads.addLeftover({
+      epoch: e,
+      leftover: { target: the.target(8), threadName: "x", seat: null, reason: "x", atMs: 1 },
+    }),
   "threads.intendCleanup": (s, e) =>
     s.threads.intendCleanup({ epoch: e, seat: the.seat(4), target: the.target(4), atMs: 1 }),
   "threads.confirmCleanup": (s, e) => s.threads.confirmCleanup({ epoch: e, seat: the.seat(3), target: the.target(3) }),
@@ -215,11 +223,14 @@ export function leaseContract(make: () => Promise<Harness>): void {
       "registrations.commit",
       "registrations.end",
       "status.notePolling",
+      "threads.addLeftover",
       "threads.bind",
       "threads.confirmCleanup",
       "threads.giveUp",
       "threads.intend",
       "threads.intendCleanup",
+      "threads.lose",
+      "threads.mark",
     ]);
     const writers = (["registrations", "threads", "journal"] as const).flatMap((part) =>
       Object.keys(store[part]).map((method) => `${part}.${method}`),

@@ -154,7 +154,7 @@ export function threadsContract(make: () => Promise<Harness>): void {
     expect((await store.status.read()).cleanups).toEqual([{ seat: the.seat(1), target: the.target(7), atMs: 3 }]);
     const confirmation = { epoch, seat: the.seat(1), target: the.target(1) };
     expect(await store.threads.confirmCleanup(confirmation)).toEqual({ kind: "superseded" });
-    expect((await store.threads.view()).bindings).toEqual([the.binding(1, 1)]);
+    expect((await store.threads.view()).bindings).toEqual([{ ...the.binding(1, 1), holder: the.instance(1) }]);
   });
 
   test("a confirmed clean-up removes the instruction and the binding of exactly that thread", async ({ store }) => {
@@ -168,7 +168,7 @@ export function threadsContract(make: () => Promise<Harness>): void {
     expect((await store.threads.view()).bindings).toHaveLength(1);
     expect(await confirm(1)).toEqual({ kind: "removed" });
     expect(await confirm(1)).toEqual({ kind: "superseded" });
-    expect(await store.threads.view()).toEqual({ bindings: [], provisions: [] });
+    expect(await store.threads.view()).toEqual({ bindings: [], provisions: [], lost: [], leftovers: [] });
     expect((await store.status.read()).cleanups).toEqual([]);
   });
 
@@ -195,12 +195,16 @@ export function threadsContract(make: () => Promise<Harness>): void {
     const p = [the.provision("p1", 1, "A"), the.provision("p2", 2, "B"), the.provision("p3", 3, "C")] as const;
     for (const provision of p) await store.threads.intend({ epoch, provision, abandons: null });
     const bind = { epoch, provisionId: "p1", binding: the.binding(1, 1) };
+    const noted = { kind: "noted", threadId: null };
     expect(await store.threads.bind(bind)).toEqual({ kind: "bound" });
-    expect(await store.threads.giveUp({ epoch, provisionId: "p2", as: "abandoned" })).toEqual({ kind: "noted" });
-    expect(await store.threads.giveUp({ epoch, provisionId: "p3", as: "ambiguous" })).toEqual({ kind: "noted" });
-    expect(await store.threads.giveUp({ epoch, provisionId: "p4", as: "ambiguous" })).toEqual({ kind: "noted" });
-    const view = { bindings: [the.binding(1, 1)], provisions: [{ ...p[2], status: "ambiguous" }] };
-    expect(await store.threads.view()).toEqual(view);
+    expect(await store.threads.giveUp({ epoch, provisionId: "p2", as: "abandoned" })).toEqual(noted);
+    expect(await store.threads.giveUp({ epoch, provisionId: "p3", as: "ambiguous" })).toEqual(noted);
+    expect(await store.threads.giveUp({ epoch, provisionId: "p4", as: "ambiguous" })).toEqual(noted);
+    const view = {
+      bindings: [the.unheld(the.binding(1, 1))],
+      provisions: [{ ...the.unseen(p[2]), status: "ambiguous" }],
+    };
+    expect(await store.threads.view()).toEqual({ ...view, lost: [], leftovers: [] });
     expect(await store.status.read()).toMatchObject(view);
   });
 
@@ -209,7 +213,7 @@ export function threadsContract(make: () => Promise<Harness>): void {
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(2, 2) });
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 2, 9) });
-    expect((await store.threads.view()).bindings).toEqual([the.binding(1, 2, 9)]);
+    expect((await store.threads.view()).bindings).toEqual([the.unheld(the.binding(1, 2, 9))]);
   });
 
   test("a message belongs to the seat recorded last, per chat", async ({ store }) => {

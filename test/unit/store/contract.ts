@@ -6,6 +6,7 @@
 import { describe } from "vitest";
 import { journalContract } from "./contract-journal.ts";
 import { leaseContract } from "./contract-lease.ts";
+import { threadsKeptContract } from "./contract-threads-kept.ts";
 import { threadsContract } from "./contract-threads.ts";
 import { workContract } from "./contract-work.ts";
 import type { Harness } from "./harness.ts";
@@ -13,6 +14,7 @@ import type { Harness } from "./harness.ts";
 export function storeContract(name: string, make: () => Promise<Harness>): void {
   describe(`${name} store: lease`, () => leaseContract(make));
   describe(`${name} store: seats and threads`, () => threadsContract(make));
+  describe(`${name} store: what is kept of threads`, () => threadsKeptContract(make));
   describe(`${name} store: journal`, () => journalContract(make));
   describe(`${name} store: work, ownership, status`, () => workContract(make));
 }

@@ -104,6 +104,40 @@ const threads: fc.Arbitrary<Operation> = fc.oneof(
         s.threads.bind({ epoch: e, provisionId: p === null ? null : `p${p}`, binding: the.binding(n, t) }),
       ),
     ),
+  fc.tuple(small, small).map(
+    ([p, t]): Operation =>
+      (s) =>
+        s.threads.noteCreated({ provisionId: `p${p}`, target: the.target(t), threadName: "Made", atMs: t }),
+  ),
+  fc.tuple(small, small).map(([n, i]): Operation => async (s) => {
+    await s.seats.disown({ seat: the.seat(n), instanceId: the.instance(i) });
+    return [await s.threads.view(), await s.threads.seatOf(the.target(n))];
+  }),
+  fc
+    .tuple(small, fc.constantFrom("open", "closed", "suspect"), behind)
+    .map(([t, standing, by]) =>
+      asLeader(by, (s, e, atMs) =>
+        s.threads.mark({ epoch: e, target: the.target(t), standing, reason: standing, atMs }),
+      ),
+    ),
+  fc
+    .tuple(small, behind)
+    .map(([t, by]) =>
+      asLeader(by, (s, e, atMs) => s.threads.lose({ epoch: e, target: the.target(t), reason: "gone", atMs })),
+    ),
+  fc.tuple(small, behind).map(([t, by]) =>
+    asLeader(by, (s, e, atMs) =>
+      s.threads.addLeftover({
+        epoch: e,
+        leftover: { target: the.target(t), threadName: "Left", seat: the.seat(t), reason: "x", atMs },
+      }),
+    ),
+  ),
+  small.map(
+    (n): Operation =>
+      (s) =>
+        s.threads.bindingOf({ seat: the.seat(n), chatId: the.target(1).chatId }),
+  ),
   fc
     .tuple(small, fc.constantFrom("abandoned", "ambiguous"), behind)
     .map(([p, as, by]) => asLeader(by, (s, e) => s.threads.giveUp({ epoch: e, provisionId: `p${p}`, as }))),
@@ -209,7 +243,7 @@ const operations = fc.array(
   fc.oneof(
     { weight: 1, arbitrary: lease },
     { weight: 4, arbitrary: seats },
-    { weight: 3, arbitrary: threads },
+    { weight: 5, arbitrary: threads },
     { weight: 4, arbitrary: journal },
     { weight: 4, arbitrary: work },
     { weight: 4, arbitrary: heldWork },

@@ -6,10 +6,10 @@ import type { Epoch, Generation, Incarnation, InstanceId, SeatKey, ThreadTarget 
 import type { LeaseHolder } from "../../../machines/lease.rules.ts";
 import type {
   AdmittedUpdate,
+  BegunProvision,
   Binding,
   Claimant,
   Clock,
-  PendingProvision,
   SeatRegistration,
   Store,
 } from "../../../services/ports.ts";
@@ -71,9 +71,15 @@ export const binding = (seatNumber: number, threadNumber: number, createdAtMs = 
   seat: seat(seatNumber),
   thread: thread(threadNumber),
   createdAtMs,
+  standing: "open",
+  reason: "",
+  provenAtMs: createdAtMs,
 });
 
-export const provision = (name: string, seatNumber: number, slot: string): PendingProvision => ({
+/** A binding as a view shows it, of a seat on which nobody has registered with it. */
+export const unheld = (binding: Binding) => ({ ...binding, holder: null });
+
+export const provision = (name: string, seatNumber: number, slot: string): BegunProvision => ({
   id: name,
   seat: seat(seatNumber),
   chatId: target(1).chatId,
@@ -81,7 +87,11 @@ export const provision = (name: string, seatNumber: number, slot: string): Pendi
   threadName: `Thread ${slot}`,
   startedAtMs: startMs,
   status: "inFlight",
+  doubts: 0,
 });
+
+/** A begun creation as a view shows it, of whose thread nobody has learned. */
+export const unseen = (begun: BegunProvision) => ({ ...begun, threadId: null });
 
 export const registration = (seatNumber: number, instanceNumber: number, gen: string): SeatRegistration => ({
   seat: seat(seatNumber),

@@ -65,17 +65,36 @@ CREATE TABLE registrations (
 ) STRICT;
 
 CREATE TABLE bindings (
-  seat TEXT PRIMARY KEY, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL,
-  slot TEXT NOT NULL, thread_name TEXT NOT NULL, created_at_ms REAL NOT NULL
-) STRICT;
+  seat TEXT NOT NULL, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL,
+  slot TEXT NOT NULL, thread_name TEXT NOT NULL, created_at_ms REAL NOT NULL,
+  standing TEXT NOT NULL, reason TEXT NOT NULL, proven_at_ms REAL NOT NULL,
+  PRIMARY KEY (seat, chat_id)
+) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX bindings_by_thread ON bindings (chat_id, thread_id);
 CREATE INDEX bindings_by_slot ON bindings (chat_id, slot);
 
 CREATE TABLE provisions (
-  id TEXT PRIMARY KEY, seat TEXT NOT NULL UNIQUE, chat_id INTEGER NOT NULL, slot TEXT NOT NULL,
-  thread_name TEXT NOT NULL, started_at_ms REAL NOT NULL, status TEXT NOT NULL,
+  id TEXT PRIMARY KEY, seat TEXT NOT NULL, chat_id INTEGER NOT NULL, slot TEXT NOT NULL,
+  thread_name TEXT NOT NULL, started_at_ms REAL NOT NULL, status TEXT NOT NULL, doubts INTEGER NOT NULL,
   UNIQUE (chat_id, slot)
 ) STRICT;
+CREATE UNIQUE INDEX provisions_by_seat ON provisions (seat, chat_id) WHERE status <> 'unwanted';
+
+CREATE TABLE created_threads (
+  provision_id TEXT PRIMARY KEY, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, at_ms REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lost_threads (
+  n INTEGER PRIMARY KEY AUTOINCREMENT, seat TEXT NOT NULL, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL,
+  slot TEXT NOT NULL, thread_name TEXT NOT NULL, reason TEXT NOT NULL, at_ms REAL NOT NULL
+) STRICT;
+CREATE INDEX lost_threads_by_thread ON lost_threads (chat_id, thread_id);
+
+CREATE TABLE leftovers (
+  chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, thread_name TEXT NOT NULL, seat TEXT,
+  reason TEXT NOT NULL, at_ms REAL NOT NULL,
+  PRIMARY KEY (chat_id, thread_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE cleanups (
   seat TEXT NOT NULL, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, at_ms REAL NOT NULL,
