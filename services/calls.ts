@@ -73,8 +73,15 @@ function readRefusal(ack: Ack, method: string): Try {
   if (said?.["refused"] === true) return forbidden(reason);
   if (said?.["notSent"] === true && said["isLeading"] === true) return { kind: "notSent", reason };
   if (said?.["notSent"] === true || registrationTexts.includes(reason)) return { kind: "noWay", reason };
+  // The request was not even looked at; under another id it may be.
+  if (ack.error?.code === "ledger-overloaded") return { kind: "noWay", reason };
   // A leader that broke over the request may have broken after the call.
-  return isRetrySafe(method) ? { kind: "noWay", reason } : { kind: "ambiguous", reason };
+  if (reason === wireText.handlerFailed)
+    return isRetrySafe(method) ? { kind: "noWay", reason } : { kind: "ambiguous", reason };
+  // A v1 leader says nothing but the text, be it its own or Telegram's: it is a refusal (protocol AC-5).
+  return reason === wireText.callNotAllowed
+    ? forbidden(reason)
+    : { kind: "rejected", error: { error_code: 400, description: reason } };
 }
 
 async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall): Promise<Try> {

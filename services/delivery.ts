@@ -15,6 +15,7 @@ import { deliveryIdPrefix, timeoutMs } from "../machines/wire/constants.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
 import type { Ack } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
+import { isTied } from "./follower-links.ts";
 import type { FollowerLinks } from "./follower-links.ts";
 import type { Inbox } from "./inbox.ts";
 import type { JournalEntry } from "./ports.ts";
@@ -97,7 +98,31 @@ async function forward(
   if (fault !== null) return { kind: isCertain(outcome.ack) ? "refused" : "unknown", reason: fault };
   // Only a positive answer is a sign of life (protocol O-3), and only of this registration (O-4).
   seats.heard(recipient.instanceId, recipient.generation);
-  return { kind: "accepted" };
+  const sitter = seats.sitterOf(seat);
+  // Our own peer has claimed the row itself: that is its receipt. A v1 peer has it in a journal of its own.
+  if (sitter !== null && isTied(sitter)) return { kind: "accepted" };
+  return (await endForeign(runtime, { entry, seat, recipient }))
+    ? { kind: "accepted" }
+    : { kind: "unknown", reason: "the receipt came and the entry is not ended yet" };
+}
+
+/**
+ * Ends an entry that a v1 peer has durably (protocol P-42). Taken for that peer's registration first, so that an entry
+ * which changed hands meanwhile stays. Repeating it, and the forward before it, changes nothing: the peer knows the id.
+ */
+async function endForeign(
+  runtime: Runtime,
+  { entry, seat, recipient }: Pick<Forward, "entry" | "seat" | "recipient">,
+): Promise<boolean> {
+  const { store, ids, stage } = runtime.ports;
+  const { instanceId, generation } = recipient;
+  const claimant = { seat, instanceId, generation, acquisition: ids.acquisition() };
+  const claim = await store.work.claim({ updateId: entry.updateId, claimant });
+  if (claim.kind === "settled") return true;
+  if (claim.kind !== "claimed" && claim.kind !== "repeated") return false;
+  const acquisition = claim.kind === "repeated" ? claim.acquisition : claimant.acquisition;
+  await store.work.settle({ seq: claim.entry.seq, acquisition, nowMs: stage.clock.nowMs() });
+  return true;
 }
 
 const isCertain = (ack: Ack): boolean => !ack.ok && ack.message !== wireText.handlerFailed;

@@ -69,6 +69,7 @@ export async function recordMessages(
 interface Asked {
   readonly requestId: string;
   readonly method: string;
+  readonly sitter: Sitter;
 }
 
 async function judge(runtime: Runtime, { seat, sitter }: Caller, call: ApiCall): Promise<CallVerdict> {
@@ -81,7 +82,13 @@ async function judge(runtime: Runtime, { seat, sitter }: Caller, call: ApiCall):
     : { kind: "refused", reason: wireText.callNotAllowed };
 }
 
-function answerOf({ gate }: Runtime, { requestId, method }: Asked, outcome: CallOutcome): Ack {
+/** A refusal as its caller's kind reads it: the wire's own knows only the text. */
+function refusal({ capabilities }: Sitter, requestId: string, message: string, detail: object): Ack {
+  const said: Ack = { kind: "bus.ack", requestId, ok: false, message };
+  return capabilities.includes(capability.sharedStore) ? { ...said, result: detail } : said;
+}
+
+function answerOf({ gate }: Runtime, { requestId, method, sitter }: Asked, outcome: CallOutcome): Ack {
   switch (outcome.kind) {
     case "ok":
       return { kind: "bus.ack", requestId, ok: true, result: outcome.result };
@@ -95,37 +102,29 @@ function answerOf({ gate }: Runtime, { requestId, method }: Asked, outcome: Call
       };
     case "rejected":
     case "throttled":
-      return {
-        kind: "bus.ack",
-        requestId,
-        ok: false,
-        message: outcome.error.description,
-        result: { telegram: outcome.error },
-      };
+      return refusal(sitter, requestId, outcome.error.description, { telegram: outcome.error });
     case "notSent":
-      return {
-        kind: "bus.ack",
-        requestId,
-        ok: false,
-        message: reasonOf(outcome) || wireText.callFailed,
-        result: { notSent: true, isLeading: gate.permit() !== null },
-      };
+      return refusal(sitter, requestId, reasonOf(outcome) || wireText.callFailed, {
+        notSent: true,
+        isLeading: gate.permit() !== null,
+      });
   }
 }
 
 export async function callForFollower(runtime: Runtime, request: CallApiRequest, caller: Caller): Promise<Ack> {
   const { requestId, method, args } = request;
+  const { sitter } = caller;
   const refuse = (message: string): Ack => ({ kind: "bus.ack", requestId, ok: false, message });
   if (method !== "call") return refuse(wireText.callMethodUnsupported(method));
   const [apiMethod, body] = args;
   if (typeof apiMethod !== "string") return refuse(wireText.callNotAllowed);
   const verdict = await judge(runtime, caller, { method: apiMethod, body: asBody(body) ?? {} });
-  if (verdict.kind === "refused") return { ...refuse(verdict.reason), result: { refused: true } };
+  if (verdict.kind === "refused") return refusal(sitter, requestId, verdict.reason, { refused: true });
   const outcome = await callAsLeader(runtime, {
     method: verdict.call.method,
     payload: verdict.call.body,
     epoch: null,
   });
   await recordMessages(runtime, caller.seat, verdict.call, outcome);
-  return answerOf(runtime, { requestId, method: verdict.call.method }, outcome);
+  return answerOf(runtime, { requestId, method: verdict.call.method, sitter }, outcome);
 }

@@ -1,20 +1,11 @@
 /**
  * Every frame of a recorded session of a v1 leader and two v1 followers goes through our parser and encoder.
- *
- * Fixture: fixtures/wire-v1.ndjson, one JSON object a line (`conn`, `to`, `step`, `dir`, `bytes`); `<DIR>` stands for the
- * folder of the sockets.
  */
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { encodeEnvelope, fingerprintOf, ledgerKeyOf, parseEnvelope } from "../../adapters/transport/wire/parse.ts";
+import { recordedFrames } from "./lab/recording.ts";
 
-const recorded = z.object({ to: z.string(), step: z.string(), dir: z.enum(["C>S", "S>C"]), bytes: z.string() });
-
-const frames = readFileSync(new URL("fixtures/wire-v1.ndjson", import.meta.url), "utf8")
-  .split("\n")
-  .filter((line) => line !== "")
-  .map((line) => recorded.parse(JSON.parse(line)));
+const frames = recordedFrames;
 
 /** What our whitelist drops from the recording: the recorded leader sends these with `oldTarget`, and §3.6 knows none. */
 const withoutExtras = (sent: unknown): unknown =>

@@ -17,6 +17,7 @@ import type { Endpoint, ListenRequest } from "../../../services/ports.ts";
 import { createAnswering, type Answering } from "../wire/answering.ts";
 import { isOverflowPath, overflowPath, resolvedPath } from "./address.ts";
 import { codeOf } from "./errors.ts";
+import { tapOf } from "./frame-tap.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { bindAndPublish, type Publication, type PublicationContext } from "./publication.ts";
 import { ServedConnection } from "./served-connection.ts";
@@ -114,8 +115,13 @@ export class UnixEndpoint implements Endpoint {
       socket.destroy();
       return;
     }
-    const { clock, counters } = this.#context;
-    const connection = new ServedConnection(socket, { answering: this.#answering, counters, timers: clock });
+    const { clock, counters, tap } = this.#context;
+    const connection = new ServedConnection(socket, {
+      answering: this.#answering,
+      counters,
+      timers: clock,
+      tap: tapOf(tap, this.address, "server"),
+    });
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
   }

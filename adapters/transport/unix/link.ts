@@ -18,22 +18,31 @@ import type { Link, RequestOutcome } from "../../../services/ports.ts";
 import type { TransportCounters } from "../wire/counters.ts";
 import { LineSplitter } from "../wire/line-splitter.ts";
 import { PendingRequests, type Timers } from "../wire/pending.ts";
+import type { LineTap } from "./frame-tap.ts";
 
 /** Beyond this the peer is not reading: further requests are `notSent`. */
 const unsentBytesMax = 64 * 1024 * 1024;
+
+export interface LinkContext {
+  readonly timers: Timers;
+  readonly counters: TransportCounters;
+  readonly tap: LineTap | null;
+}
 
 export class UnixLink implements Link {
   readonly closed: Promise<void>;
   readonly #socket: net.Socket;
   readonly #counters: TransportCounters;
+  readonly #tap: LineTap | null;
   readonly #pending: PendingRequests;
   readonly #splitter = new LineSplitter(lineBytesMax);
   #outbox = "";
 
   /** Takes a socket that is connected already. */
-  constructor(socket: net.Socket, timers: Timers, counters: TransportCounters) {
+  constructor(socket: net.Socket, { timers, counters, tap }: LinkContext) {
     this.#socket = socket;
     this.#counters = counters;
+    this.#tap = tap;
     this.#pending = new PendingRequests(timers, counters);
     this.closed = new Promise((resolve) => {
       const end = () => {
@@ -57,6 +66,7 @@ export class UnixLink implements Link {
       // The tick queue runs after all microtasks of this turn: what they request leaves together.
       if (this.#outbox === "") process.nextTick(() => this.#flush());
       this.#outbox += line;
+      this.#tap?.("out", line);
     });
   }
 
@@ -76,6 +86,7 @@ export class UnixLink implements Link {
   #read(chunk: Buffer): void {
     const lines = this.#splitter.push(chunk);
     if (lines === null) this.#counters.count("line-too-long");
+    if (this.#tap !== null) for (const line of lines ?? []) this.#tap("in", line);
     if (lines?.every((line) => this.#pending.accept(line)) !== true) this.#socket.destroy();
   }
 }

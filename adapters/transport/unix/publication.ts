@@ -18,6 +18,7 @@ import { lostOwnership } from "../wire/ownership.ts";
 import { isOverflowPath } from "./address.ts";
 import { isReachable, requirePrivateFolder } from "./connect.ts";
 import { codeOf } from "./errors.ts";
+import type { FrameTap } from "./frame-tap.ts";
 
 const legacyProbeEveryMs = 25;
 const legacyProbeTimeoutMs = 50;
@@ -28,6 +29,7 @@ export interface PublicationContext {
   readonly clock: Clock;
   readonly tmpFolder: string;
   readonly counters: TransportCounters;
+  readonly tap: FrameTap | null;
 }
 
 export interface PublicationRequest {

@@ -19,6 +19,7 @@ import type { Answering } from "../wire/answering.ts";
 import type { TransportCounters } from "../wire/counters.ts";
 import { LineSplitter } from "../wire/line-splitter.ts";
 import type { Timers } from "../wire/pending.ts";
+import type { LineTap } from "./frame-tap.ts";
 
 const inFlightMax = 256;
 const unreadBytesMax = 1024 * 1024;
@@ -29,6 +30,7 @@ export interface ServingContext {
   readonly answering: Answering;
   readonly counters: TransportCounters;
   readonly timers: Timers;
+  readonly tap: LineTap | null;
 }
 
 export class ServedConnection implements Inbound {
@@ -77,6 +79,7 @@ export class ServedConnection implements Inbound {
   }
 
   #start(line: string): void {
+    this.#context.tap?.("in", line);
     const answer = this.#context.answering.answer(line, this);
     if (typeof answer === "string") {
       this.#enqueue(answer);
@@ -93,6 +96,7 @@ export class ServedConnection implements Inbound {
     // The tick queue runs after all microtasks of this turn: what they answer leaves together.
     if (this.#outbox === "") process.nextTick(() => this.#flush());
     this.#outbox += answer;
+    this.#context.tap?.("out", answer);
   }
 
   #flush(): void {

@@ -10,6 +10,7 @@ import type { TransportCounters } from "../wire/counters.ts";
 import { followerPath, leaderPath } from "./address.ts";
 import { connect } from "./connect.ts";
 import { UnixEndpoint } from "./endpoint.ts";
+import { tapOf, type FrameTap } from "./frame-tap.ts";
 import { UnixLink } from "./link.ts";
 
 export interface UnixTransportOptions {
@@ -19,6 +20,10 @@ export interface UnixTransportOptions {
   readonly counters: TransportCounters;
   /** Where overlong paths go, and those on drives without sockets. Default: the system's; peers must agree on it. */
   readonly tmpFolder?: string;
+  /** Where the leader serves; absolute. Default: `bus.sock` in the folder. */
+  readonly leaderAddress?: string;
+  /** Sees every line that passes, for showing an exchange. Default: nobody looks. */
+  readonly tap?: FrameTap;
 }
 
 export function createUnixTransport({
@@ -26,18 +31,21 @@ export function createUnixTransport({
   clock,
   counters,
   tmpFolder = os.tmpdir(),
+  leaderAddress = leaderPath(folder),
+  tap,
 }: UnixTransportOptions): Transport {
-  const leaderAddress = leaderPath(folder);
+  const context = { clock, tmpFolder, counters, tap: tap ?? null };
   return {
     leaderAddress,
     followerAddress: (instance) => followerPath(folder, instance),
     async listen(request) {
-      const endpoint = new UnixEndpoint(request, request.address === leaderAddress, { clock, tmpFolder, counters });
+      const endpoint = new UnixEndpoint(request, request.address === leaderAddress, context);
       await endpoint.start();
       return endpoint;
     },
     async dial(address, timeoutMs) {
-      return new UnixLink(await connect(address, timeoutMs, { timers: clock, tmpFolder }), clock, counters);
+      const socket = await connect(address, timeoutMs, { timers: clock, tmpFolder });
+      return new UnixLink(socket, { timers: clock, counters, tap: tapOf(context.tap, address, "client") });
     },
   };
 }
