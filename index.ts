@@ -8,6 +8,8 @@
  */
 import { homedir } from "node:os";
 import { existsSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { isAbsolute } from "node:path";
 import type { ApiMethods, Update } from "@grammyjs/types";
 import { toPromise } from "xstate";
 import type { Actor, InspectionEvent } from "xstate";
@@ -19,6 +21,8 @@ import { systemProcesses } from "./adapters/host/processes.ts";
 import { redactor } from "./adapters/host/redact.ts";
 import type { Redactor } from "./adapters/host/redact.ts";
 import { openSqliteStore } from "./adapters/store/sqlite/index.ts";
+import { openOwnerStore, v1Folder } from "./adapters/store/v1-owner/index.ts";
+import { ownerSelf } from "./adapters/store/v1-owner/self.ts";
 import { createTelegramClient } from "./adapters/telegram/client/index.ts";
 import type { TelegramClient } from "./adapters/telegram/client/index.ts";
 import { createUnixTransport } from "./adapters/transport/unix/transport.ts";
@@ -29,6 +33,7 @@ import type { BoundThread, Epoch } from "./machines/ids.ts";
 import type { instanceMachine } from "./machines/instance.machine.ts";
 import { defaultLeaseTimings, faultOfTimings } from "./machines/lease.rules.ts";
 import type { LeaseTimings } from "./machines/lease.rules.ts";
+import { defaultOwnerTimings } from "./machines/owner.contract.ts";
 import { defaultMembershipTimings } from "./machines/membership.machine.ts";
 import { defaultSeatTimings } from "./machines/registration.machine.ts";
 import { roleOf } from "./machines/role.rules.ts";
@@ -41,6 +46,7 @@ import { Counts } from "./services/counts.ts";
 import { composeInstance } from "./services/instance.ts";
 import type { ComposedInstance } from "./services/instance.ts";
 import type { CallOutcome, Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
+import type { V1Fleet } from "./services/ports/owner.ts";
 import type { Settings } from "./services/runtime.ts";
 import { describeLine } from "./services/status.ts";
 import type { LineStatus } from "./services/status.ts";
@@ -74,6 +80,11 @@ export interface InstanceOptions {
   readonly ack?: "auto" | "explicit";
   /** How long an empty poll is held open, in seconds, 1 to 50. Default 30. */
   readonly pollSeconds?: number;
+  /**
+   * Joins a fleet of v1 processes, of which one leads at a time, v1 or ours: the owner store, endpoints and secrets under
+   * `agentDir`, an absolute folder that all of them share. Default: no v1 peers.
+   */
+  readonly compat?: { readonly agentDir: string };
   /** Changes to the lease's timings; all instances of a profile should use the same. */
   readonly lease?: Partial<LeaseTimings>;
   /** Where diagnostics go, already free of secrets. Default: nowhere. */
@@ -250,6 +261,9 @@ function checkOptions(options: InstanceOptions): void {
     throw new StartError("chat must be a Telegram chat id: a whole number.");
   const faults = [
     options.name === undefined ? null : faultOfName(options.name),
+    options.compat === undefined || isAbsolute(options.compat.agentDir)
+      ? null
+      : "compat.agentDir must be an absolute path: the agent folder that the v1 processes share",
     faultOfTimings({ ...defaultLeaseTimings, ...options.lease }),
     options.pollSeconds === undefined || (options.pollSeconds >= 1 && options.pollSeconds <= 50)
       ? null
@@ -280,6 +294,23 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
   };
 }
 
+/** Where this instance's endpoints go: beside its store, or where v1 peers look for them. */
+const placeOfEndpoints = ({ compat, profile = "default" }: InstanceOptions, folder: string) =>
+  compat === undefined
+    ? { folder }
+    : { folder: v1Folder(compat.agentDir), profile: profile === "default" ? null : profile };
+
+function v1Fleet({ compat, profile = "default" }: InstanceOptions, settings: Settings, clock: Clock): V1Fleet | null {
+  if (compat === undefined) return null;
+  const { me: instanceId, secret } = settings;
+  return {
+    store: openOwnerStore({ folder: v1Folder(compat.agentDir), slot: profile, clock }),
+    self: ownerSelf({ instanceId, secret, nowMs: clock.nowMs() }),
+    timings: defaultOwnerTimings,
+    mintEpoch: () => randomUUID(),
+  };
+}
+
 interface Self {
   readonly ids: Ids;
   readonly processes: Processes;
@@ -306,10 +337,11 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     redactor(() => [options.token, secret]),
   );
   const telegram = openTelegram(options);
+  const settings = settingsFrom(options, { ids, processes, clock, secret });
   const store = await openStore(folder);
   const counts = new Counts(store.status, clock, log);
   const transport = createUnixTransport({
-    folder,
+    ...placeOfEndpoints(options, folder),
     clock,
     counters: {
       count: (reason, cause) => {
@@ -327,8 +359,9 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
       store,
       transport,
       telegram,
+      v1: v1Fleet(options, settings, clock),
     },
-    settingsFrom(options, { ids, processes, clock, secret }),
+    settings,
     {
       handOut: (update) => {
         handlers.handOut(update);

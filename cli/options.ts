@@ -4,6 +4,7 @@
  * Owns: where a value comes from (flag, then environment, then default) and the sentence when it is missing or bad.
  */
 import { readFileSync } from "node:fs";
+import path from "node:path";
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { systemClock } from "../adapters/host/clock.ts";
@@ -22,6 +23,7 @@ export interface LineFlags {
   readonly user?: number;
   readonly chat?: number;
   readonly ack?: "auto" | "explicit";
+  readonly v1Home?: string;
   readonly logLevel: LogLevel;
 }
 
@@ -77,6 +79,12 @@ export function withInstance(command: Command): Command {
     )
     .addOption(new Option("--name <name>", "keeps seat and thread across restarts (default: unnamed)"))
     .addOption(
+      new Option(
+        "--v1-home <folder>",
+        "joins the fleet of v1 processes that share this agent folder (default: no v1 peers)",
+      ).env("PARTYLINE_V1_HOME"),
+    )
+    .addOption(
       new Option("--log-level <level>", "lowest level written to stderr")
         .choices(["debug", "info", "warn", "error"])
         .default("warn"),
@@ -113,7 +121,7 @@ export function instanceOptions(flags: LineFlags): InstanceOptions {
     throw new UsageError(
       "There is no user: pass --user ID or set PARTYLINE_USER. It is your Telegram user id; bots such as @userinfobot tell it.",
     );
-  const { apiRoot, home, profile, name, chat, ack } = flags;
+  const { apiRoot, home, profile, name, chat, ack, v1Home } = flags;
   return {
     token,
     user: flags.user,
@@ -124,5 +132,6 @@ export function instanceOptions(flags: LineFlags): InstanceOptions {
     ...(name === undefined ? {} : { name }),
     ...(chat === undefined ? {} : { chat }),
     ...(ack === undefined ? {} : { ack }),
+    ...(v1Home === undefined ? {} : { compat: { agentDir: path.resolve(v1Home) } }),
   };
 }

@@ -11,77 +11,40 @@
  * Invariants: instance/leadsOnlyWhatItHolds, instance/pollsOnlyAsLeader.
  */
 import { assign, emit, sendTo, setup } from "xstate";
-import type { ActivationCommand, ActivationFact } from "./activation.machine.ts";
+import type { ActivationCommand } from "./activation.machine.ts";
 import { cleanupMachine } from "./cleanup.machine.ts";
 import { epoch } from "./ids.ts";
-import type { BoundThread, Epoch, InstanceId, SeatKey, ThreadTarget } from "./ids.ts";
+import type { SeatKey, ThreadTarget } from "./ids.ts";
 import { seatKey } from "./ids.ts";
-import type { LeaseEvent, LeaseFact } from "./lease.machine.ts";
-import type { LeaseHolder } from "./lease.rules.ts";
-import type { MembershipFact } from "./membership.machine.ts";
+import type {
+  ActivationStart,
+  ClaimAnswer,
+  ClaimInput,
+  InstanceContext,
+  InstanceEvent,
+  InstanceFact,
+  InstanceInput,
+  InstanceOutput,
+  MembershipStart,
+  SeatClaims,
+} from "./instance.contract.ts";
+import type { LeaseEvent } from "./lease.machine.ts";
+import type { Leader } from "./lease.rules.ts";
 import { chooseSeat } from "./seat.rules.ts";
-import type { SeatChoice, SeatRequest, SeenClaim } from "./seat.rules.ts";
 import { companion, slot } from "./slots.ts";
-import type { CompanionFailed } from "./slots.ts";
 
-export interface InstanceInput {
-  readonly me: InstanceId;
-  /** Wished name; null = unnamed. */
-  readonly name: string | null;
-}
-
-export interface SeatClaims {
-  readonly request: SeatRequest;
-  readonly claims: readonly SeenClaim[];
-}
-
-export type InstanceEvent =
-  /** `leave` also gives the thread up: it is deleted at once. */
-  | { readonly type: "instance.stop"; readonly leave: boolean }
-  | LeaseFact
-  | MembershipFact
-  | ActivationFact
-  | CompanionFailed;
-
-export type InstanceFact =
-  /** We are reachable: our updates come, our calls go. `thread` is null in classic. */
-  | { readonly type: "instance.ready"; readonly thread: BoundThread | null }
-  | { readonly type: "instance.troubled"; readonly trouble: string; readonly reason: string };
-
-export type InstanceOutput =
-  | { readonly kind: "stopped" }
-  /** It never got a seat. */
-  | { readonly kind: "refused"; readonly reason: string }
-  /** A chart of it broke: a defect. It let go of everything it held. */
-  | { readonly kind: "broken"; readonly reason: string };
-
-export interface ClaimInput {
-  readonly seat: SeatKey;
-  readonly expected: InstanceId | null;
-}
-export interface ClaimAnswer {
-  readonly kind: "claimed" | "taken";
-}
-
-export interface ActivationStart {
-  readonly epoch: Epoch;
-  readonly seat: SeatKey;
-  readonly hadThread: boolean;
-}
-export type MembershipStart = { readonly leader: LeaseHolder; readonly seat: SeatKey };
-
-export interface InstanceContext extends InstanceInput {
-  readonly seat: SeatKey;
-  readonly choice: SeatChoice;
-  /** Epoch of the leader followed, or of our own grant; 0 before any. */
-  readonly epoch: Epoch;
-  readonly leader: LeaseHolder | null;
-  /** Our thread as last told: by our leader, or by our own activation. */
-  readonly thread: BoundThread | null;
-  /** Looks at the seats that ended in a refusal. */
-  readonly refusals: number;
-  readonly output: InstanceOutput;
-}
+export type {
+  InstanceInput,
+  SeatClaims,
+  InstanceEvent,
+  InstanceFact,
+  InstanceOutput,
+  ClaimInput,
+  ClaimAnswer,
+  ActivationStart,
+  MembershipStart,
+  InstanceContext,
+} from "./instance.contract.ts";
 
 /** Looks at a taken seat before it counts as taken. */
 const refusalLooksMax = 10;
@@ -90,7 +53,7 @@ const ownThread = (context: InstanceContext): ThreadTarget => {
   if (context.thread === null) throw new Error("the instance chart gives up a thread it does not have");
   return context.thread.target;
 };
-const leaderOf = (context: InstanceContext): LeaseHolder => {
+const leaderOf = (context: InstanceContext): Leader => {
   if (context.leader === null) throw new Error("the instance chart follows nobody");
   return context.leader;
 };
@@ -121,7 +84,12 @@ const base = setup({
     isLeavingThread: ({ context, event }) => event.type === "instance.stop" && event.leave && context.thread !== null,
     hasThread: ({ event }) => event.type === "activation.active" && event.thread !== null,
     isLeaving: ({ event }) => event.type === "instance.stop" && event.leave,
-    isNewLeader: ({ context, event }) => event.type === "lease.observed" && event.epoch !== context.epoch,
+    /** Another grant; or, of v1 leaders, whose epochs are no numbers, another instance or secret. */
+    isNewLeader: ({ context, event }) =>
+      event.type === "lease.observed" &&
+      (event.epoch !== context.epoch ||
+        event.holder.instanceId !== context.leader?.instanceId ||
+        event.holder.secret !== context.leader.secret),
     isReplacedLeader: ({ context, event }) => event.type === "lease.observed" && event.epoch > context.epoch,
   },
   delays: {
@@ -146,7 +114,11 @@ const chart = base.extend({
     }),
     rememberThread: base.assign({
       thread: ({ context, event }) =>
-        event.type === "activation.active" || event.type === "membership.registered" ? event.thread : context.thread,
+        event.type === "activation.active" ||
+        event.type === "membership.registered" ||
+        event.type === "membership.moved"
+          ? event.thread
+          : context.thread,
     }),
     reportReady: base.emit(({ context }) => ({ type: "instance.ready", thread: context.thread })),
     rememberDefect: base.assign({
@@ -197,7 +169,9 @@ export const instanceMachine = chart.createMachine({
     "lease.releasing": {},
     "lease.troubled": {},
     "lease.released": {},
+    "owner.refreshed": {},
     "membership.registered": {},
+    "membership.moved": {},
     "membership.lost": {},
     "membership.refused": {},
     "membership.left": {},
@@ -316,6 +290,7 @@ export const instanceMachine = chart.createMachine({
             },
             joined: {
               on: {
+                "membership.moved": { actions: ["rememberThread", "reportReady"] },
                 "membership.lost": { target: "joining", actions: "checkLease" },
                 "instance.stop": [{ guard: "isLeaving", target: "leaving" }, { target: "#instance.online.releasing" }],
               },

@@ -16,7 +16,7 @@ import { and, assign, emit, not, setup, stateIn } from "xstate";
 import { epoch } from "./ids.ts";
 import type { Epoch, InstanceId, Liveness } from "./ids.ts";
 import { isUnchanged, judgeLease } from "./lease.rules.ts";
-import type { LeaseHolder, LeaseRecord, LeaseTimings, TakeoverEvidence } from "./lease.rules.ts";
+import type { Leader, LeaseHolder, LeaseRecord, LeaseTimings, TakeoverEvidence } from "./lease.rules.ts";
 import { slot } from "./slots.ts";
 
 export interface LeaseInput {
@@ -42,7 +42,7 @@ export type LeaseEvent =
 
 /** Facts for whoever hosts the chart. `observed` repeats at every look; `epoch` tells whether it is news. */
 export type LeaseFact =
-  | { readonly type: "lease.observed"; readonly epoch: Epoch; readonly holder: LeaseHolder }
+  | { readonly type: "lease.observed"; readonly epoch: Epoch; readonly holder: Leader }
   | { readonly type: "lease.standing" }
   | { readonly type: "lease.granted"; readonly epoch: Epoch; readonly remainingMs: number }
   | { readonly type: "lease.renewed"; readonly epoch: Epoch; readonly remainingMs: number }
@@ -172,7 +172,7 @@ export const leaseMachine = createMachine({
       entry: emit(({ context }) => ({
         type: "lease.observed",
         epoch: known(context).epoch,
-        holder: holderOf(context),
+        holder: { ...holderOf(context), dialect: "own" },
       })),
       initial: "resting",
       on: { "lease.check": { target: "proving", actions: assign({ proofLooks: 0 }) } },

@@ -14,6 +14,14 @@ export interface LeaseHolder {
   readonly secret: string;
 }
 
+/** Which dialect a leader speaks: `own` shares our store and our journal, `v1` has a journal of its own. */
+export type Dialect = "own" | "v1";
+
+/** A leader as followers see it. */
+export interface Leader extends LeaseHolder {
+  readonly dialect: Dialect;
+}
+
 export interface LeaseRecord {
   /** Epoch of the last grant; 0 before the first. */
   readonly epoch: Epoch;

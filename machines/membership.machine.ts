@@ -12,12 +12,12 @@
 import { assign, emit, setup } from "xstate";
 import { generation } from "./ids.ts";
 import type { BoundThread, Generation, SeatKey } from "./ids.ts";
-import type { LeaseHolder } from "./lease.rules.ts";
+import type { Leader } from "./lease.rules.ts";
 import { companion, slot } from "./slots.ts";
 import type { CompanionFailed } from "./slots.ts";
 
 export interface MembershipInput {
-  readonly leader: LeaseHolder;
+  readonly leader: Leader;
   readonly seat: SeatKey;
   readonly timings: MembershipTimings;
 }
@@ -31,7 +31,7 @@ export interface MembershipTimings {
 export const defaultMembershipTimings: MembershipTimings = { heartbeatMs: 1_000, recoverMaxMs: 2_500 };
 
 export interface RegisterInput {
-  readonly leader: LeaseHolder;
+  readonly leader: Leader;
   readonly seat: SeatKey;
 }
 
@@ -51,10 +51,19 @@ export type MembershipEvent =
   /** Give the seat and its thread up for good. */
   | { readonly type: "membership.leave" }
   | { readonly type: "link.closed"; readonly generation: Generation }
+  | ThreadMoved
   | CompanionFailed;
+
+/** The leader gave this registration another thread (protocol §6.15); the generation stays. */
+export interface ThreadMoved {
+  readonly type: "thread.moved";
+  readonly generation: Generation;
+  readonly thread: BoundThread;
+}
 
 export type MembershipFact =
   | { readonly type: "membership.registered"; readonly generation: Generation; readonly thread: BoundThread }
+  | { readonly type: "membership.moved"; readonly thread: BoundThread }
   /** The leader does not answer, or no longer knows us: worth a look at the lease. */
   | { readonly type: "membership.lost"; readonly reason: string }
   | { readonly type: "membership.refused"; readonly reason: string }
@@ -78,11 +87,12 @@ const base = setup({
     register: slot<RegisterAnswer, RegisterInput>("register"),
     heartbeat: slot<BeatAnswer, { readonly generation: Generation }>("heartbeat"),
     disconnect: slot<LeaveAnswer, { readonly generation: Generation }>("disconnect"),
-    /** Reports `link.closed` when the connection of this registration ends. */
+    /** Reports `link.closed` when the connection of this registration ends, `thread.moved` when it gets another thread. */
     watchLeader: companion<{ readonly type: "never" }, { readonly generation: Generation }>("watchLeader"),
   },
   guards: {
-    isCurrent: ({ context, event }) => event.type === "link.closed" && event.generation === context.generation,
+    isCurrent: ({ context, event }) =>
+      (event.type === "link.closed" || event.type === "thread.moved") && event.generation === context.generation,
   },
   delays: {
     heartbeatInterval: ({ context }) => context.timings.heartbeatMs,
@@ -96,6 +106,10 @@ const base = setup({
 
 const { createMachine } = base.extend({
   actions: {
+    reportMoved: base.emit(({ event }): MembershipFact => {
+      if (event.type !== "thread.moved") throw new Error(`the membership chart moves on ${event.type}`);
+      return { type: "membership.moved", thread: event.thread };
+    }),
     reportLost: base.emit(({ context }) => ({ type: "membership.lost", reason: context.reason })),
   },
 });
@@ -107,6 +121,7 @@ export const membershipMachine = createMachine({
   on: {
     // A connection that is not the current registration's may close unnoticed.
     "link.closed": {},
+    "thread.moved": {},
     "companion.failed": {},
     "membership.leave": {
       target: ".left",
@@ -162,6 +177,7 @@ export const membershipMachine = createMachine({
       invoke: { src: "watchLeader", input: ({ context }) => ({ generation: context.generation }) },
       on: {
         "membership.leave": ".leaving",
+        "thread.moved": { guard: "isCurrent", actions: "reportMoved" },
         "link.closed": {
           guard: "isCurrent",
           target: "recovering",

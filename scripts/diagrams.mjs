@@ -20,6 +20,7 @@ import { cleanupMachine } from "../machines/cleanup.machine.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
 import { instanceMachine } from "../machines/instance.machine.ts";
 import { leaseMachine } from "../machines/lease.machine.ts";
+import { ownerMachine } from "../machines/owner.machine.ts";
 import { membershipMachine } from "../machines/membership.machine.ts";
 import { pollingMachine } from "../machines/polling.machine.ts";
 import { provisioningMachine } from "../machines/provisioning.machine.ts";
@@ -31,6 +32,7 @@ import { registrationMachine } from "../machines/registration.machine.ts";
 const machines = [
   instanceMachine,
   leaseMachine,
+  ownerMachine,
   membershipMachine,
   activationMachine,
   pollingMachine,

@@ -58,6 +58,7 @@ async function seatOwn(
   // The activation has moved on: the place belongs to whoever came after.
   if (signal.aborted) return { kind: "committed" };
   runtime.board.place = { seat, generation, thread, isClassic };
+  if (thread !== null) runtime.board.lastThread = thread;
   runtime.onWayChanged.fire();
   return { kind: "committed" };
 }

@@ -4,7 +4,7 @@
  * Owns: the composition, nothing else. Production and the simulator call it with their own ports.
  */
 import { fromPromise } from "xstate";
-import type { Actor } from "xstate";
+import type { Actor, CallbackActorLogic } from "xstate";
 import { incarnationText } from "../machines/incarnation.rules.ts";
 import type { SeatKey } from "../machines/ids.ts";
 import { instanceMachine } from "../machines/instance.machine.ts";
@@ -15,6 +15,8 @@ import type {
   MembershipStart,
   SeatClaims,
 } from "../machines/instance.machine.ts";
+import type { LeaseEvent } from "../machines/lease.machine.ts";
+import type { OwnerFact } from "../machines/owner.contract.ts";
 import type { SeenClaim } from "../machines/seat.rules.ts";
 import { provideActivation } from "./activation.ts";
 import { callAsInstance } from "./calls.ts";
@@ -24,10 +26,11 @@ import { Inbox } from "./inbox.ts";
 import type { HandedUpdate } from "./inbox.ts";
 import type { SecretCheck } from "./leader-handler.ts";
 import { createLeaseGate, provideLease } from "./lease.ts";
+import { provideOwner } from "./owner.ts";
 import { provideMembership } from "./membership.ts";
 import type { CallOutcome } from "./ports.ts";
 import { createReceiver } from "./receiver.ts";
-import { chatOf, createSignal } from "./runtime.ts";
+import { chatOf, createSignal, emptyBoard } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
 import { bare, createOnStage, hostChart } from "./stage.ts";
 
@@ -87,27 +90,54 @@ const activationInput = (settings: Settings, start: ActivationStart) => ({
   capabilityMs: settings.capabilityMs,
 });
 
-/** Everything of an instance but its ports. The actor is not started. */
-export function composeInstance(ports: Ports, settings: Settings, host: Host): ComposedInstance {
-  const { stage, transport } = ports;
-  const gate = createLeaseGate(stage.clock);
-  const runtime: Runtime = {
-    ports,
-    settings,
-    gate,
-    board: { place: null, leader: null, isOver: false },
-    onWayChanged: createSignal(),
-  };
-  const inbox = new Inbox(runtime, host.handOut);
-  const receiver = createReceiver(runtime, inbox, host.isSecret);
-  const path = (name: string): string => `${settings.me}/${name}`;
-  const ignore = (): void => undefined;
+/** What decides whether we lead: the lease chart; in a v1 fleet the owner chart, with the lease chart inside. */
+function hostLeadership(runtime: Runtime, gate: ReturnType<typeof createLeaseGate>): CallbackActorLogic<LeaseEvent> {
+  const { ports, settings } = runtime;
+  const { stage, store, processes, transport, v1 } = ports;
   const me = {
     instanceId: settings.me,
     incarnation: settings.incarnation,
     endpoint: transport.leaderAddress,
     secret: settings.secret,
   };
+  const onFact = (fact: OwnerFact): void => {
+    gate.onFact(fact);
+    if (fact.type === "lease.troubled") stage.log.event("warn", fact.type, { reason: fact.reason });
+  };
+  const lease = {
+    id: `${settings.me}/lease`,
+    chart: () => bare(provideLease({ store: store.lease, processes, clock: stage.clock, me })),
+    input: () => ({ me: settings.me, timings: settings.lease }),
+  };
+  if (v1 === null) return hostChart(stage, { ...lease, onFact });
+  const inner: CallbackActorLogic<LeaseEvent> = hostChart(stage, {
+    ...lease,
+    onFact: () => undefined,
+  });
+  return hostChart(stage, {
+    id: `${settings.me}/owner`,
+    chart: () => bare(provideOwner(v1, runtime).provide({ actors: { lease: inner } })),
+    input: () => ({ self: v1.self, leaderAddress: transport.leaderAddress, timings: v1.timings }),
+    onFact,
+  });
+}
+
+/** Everything of an instance but its ports. The actor is not started. */
+export function composeInstance(ports: Ports, settings: Settings, host: Host): ComposedInstance {
+  const { stage } = ports;
+  const gate = createLeaseGate(stage.clock);
+  const runtime: Runtime = {
+    ports,
+    settings,
+    gate,
+    board: emptyBoard(),
+    onWayChanged: createSignal(),
+    onPlaceMoved: createSignal(),
+  };
+  const inbox = new Inbox(runtime, host.handOut);
+  const receiver = createReceiver(runtime, inbox, host.isSecret);
+  const path = (name: string): string => `${settings.me}/${name}`;
+  const ignore = (): void => undefined;
   const machine = instanceMachine.provide({
     actors: {
       ...provideSeating(runtime),
@@ -115,16 +145,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
         await host.drained();
         return undefined;
       }),
-      lease: hostChart(stage, {
-        id: path("lease"),
-        chart: () =>
-          bare(provideLease({ store: ports.store.lease, processes: ports.processes, clock: stage.clock, me })),
-        input: () => ({ me: settings.me, timings: settings.lease }),
-        onFact: (fact) => {
-          gate.onFact(fact);
-          if (fact.type === "lease.troubled") stage.log.event("warn", fact.type, { reason: fact.reason });
-        },
-      }),
+      lease: hostLeadership(runtime, gate),
       membership: hostChart(stage, {
         id: path("membership"),
         chart: () => bare(provideMembership(runtime, receiver)),

@@ -8,6 +8,7 @@ import { fromCallback } from "xstate";
 import type { EndpointFact } from "../machines/activation.machine.ts";
 import type { Epoch } from "../machines/ids.ts";
 import type { Endpoint, RequestHandler } from "./ports.ts";
+import { publishAsLeader } from "./owner.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** How often the published address is looked at, in milliseconds. */
@@ -42,13 +43,13 @@ class EndpointKeeper {
   }
 
   async open(epoch: Epoch, { prepare, handle }: EndpointWork): Promise<void> {
-    const { transport, store } = this.runtime.ports;
+    const { transport, store, v1 } = this.runtime.ports;
     try {
       await prepare();
       this.endpoint = await transport.listen({
         address: transport.leaderAddress,
         handle,
-        publish: async (commit) => (await store.lease.commitIfHeld(epoch, commit)).kind === "committed",
+        publish: publishAsLeader(v1, store.lease, epoch),
       });
     } catch (error) {
       this.report({ type: "endpoint.failed", reason: String(error) });

@@ -7,8 +7,9 @@
 import { fromPromise } from "xstate";
 import type { Epoch, Liveness } from "../machines/ids.ts";
 import { leaseMachine } from "../machines/lease.machine.ts";
-import type { AcquireAnswer, AcquireInput, LeaseFact, RenewAnswer, RenewInput } from "../machines/lease.machine.ts";
+import type { AcquireAnswer, AcquireInput, RenewAnswer, RenewInput } from "../machines/lease.machine.ts";
 import type { LeaseHolder, LeaseRecord } from "../machines/lease.rules.ts";
+import type { OwnerFact } from "../machines/owner.contract.ts";
 import type { Clock, LeaseStore, Processes } from "./ports.ts";
 
 export interface LeaseEffects {
@@ -73,16 +74,19 @@ export interface LeaseGate {
 }
 
 /** A gate fed by the facts of the lease chart. It closes by itself when time runs out, whether or not timers have run. */
-export function createLeaseGate(clock: Clock): LeaseGate & { readonly onFact: (fact: LeaseFact) => void } {
+export function createLeaseGate(clock: Clock): LeaseGate & { readonly onFact: (fact: OwnerFact) => void } {
   let grant: { readonly epoch: Epoch; readonly endsAtMs: number; readonly ended: AbortController } | null = null;
+  /** In a v1 fleet: when others may call our owner record stale. */
+  let recordEndsAtMs = Number.POSITIVE_INFINITY;
   return {
     permit() {
       if (grant === null) return null;
-      const remainingMs = grant.endsAtMs - clock.elapsedMs();
+      const remainingMs = Math.min(grant.endsAtMs, recordEndsAtMs) - clock.elapsedMs();
       return remainingMs > 0 ? { epoch: grant.epoch, remainingMs, signal: grant.ended.signal } : null;
     },
     onFact(fact) {
-      if (fact.type === "lease.granted")
+      if (fact.type === "owner.refreshed") recordEndsAtMs = clock.elapsedMs() + fact.remainingMs;
+      else if (fact.type === "lease.granted")
         grant = {
           epoch: fact.epoch,
           endsAtMs: clock.elapsedMs() + fact.remainingMs,

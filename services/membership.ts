@@ -7,12 +7,18 @@
 import { fromCallback, fromPromise } from "xstate";
 import type { Generation } from "../machines/ids.ts";
 import { membershipMachine } from "../machines/membership.machine.ts";
-import type { BeatAnswer, LeaveAnswer, RegisterAnswer, RegisterInput } from "../machines/membership.machine.ts";
+import type {
+  BeatAnswer,
+  LeaveAnswer,
+  RegisterAnswer,
+  RegisterInput,
+  ThreadMoved,
+} from "../machines/membership.machine.ts";
 import { timeoutMs } from "../machines/wire/constants.ts";
 import type { Ack } from "../machines/wire/envelopes.ts";
 import type { Link, RequestOutcome } from "./ports.ts";
 import type { Receiver } from "./receiver.ts";
-import { readRegistration, registerRequest } from "./registering.ts";
+import { identityFor, readRegistration, readRoster, registerRequest } from "./registering.ts";
 import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
 
 const dialTimeoutMs = 1_000;
@@ -49,13 +55,17 @@ async function register(
   });
   const generation = ports.ids.generation(settings.me);
   const request = registerRequest(runtime, input, { generation, address });
-  const answer = readRegistration(settings.identity, await link.request(request, timeoutMs.registration), generation);
+  const answer = readRegistration(
+    identityFor(settings, input.leader.dialect),
+    await link.request(request, timeoutMs.registration),
+    generation,
+  );
   if (answer.kind !== "accepted" || isAbandoned()) {
     link.close();
     return answer;
   }
   desk.acknowledged = {
-    leader: { generation, link, secret: input.leader.secret },
+    leader: { generation, link, secret: input.leader.secret, dialect: input.leader.dialect },
     place: { seat: input.seat, generation, thread: answer.thread, isClassic: false },
   };
   return answer;
@@ -97,7 +107,7 @@ async function ask(runtime: Runtime, asked: Asked): Promise<RequestOutcome> {
 function watchLeader(
   runtime: Runtime,
   { acknowledged, generation }: { readonly acknowledged: Acknowledged | null; readonly generation: Generation },
-  tell: (fact: LinkClosed) => void,
+  tell: (fact: LinkClosed | ThreadMoved) => void,
 ): () => void {
   const { board } = runtime;
   if (acknowledged?.leader.generation !== generation) {
@@ -108,12 +118,18 @@ function watchLeader(
   let isWatching = true;
   board.leader = leader;
   board.place = place;
+  board.lastThread = place.thread;
   runtime.onWayChanged.fire();
+  const unlisten = runtime.onPlaceMoved.listen(() => {
+    if (board.place?.generation === generation && board.place.thread !== null)
+      tell({ type: "thread.moved", generation, thread: board.place.thread });
+  });
   void leader.link.closed.then(() => {
     if (isWatching) tell({ type: "link.closed", generation });
   });
   return () => {
     isWatching = false;
+    unlisten();
     leader.link.close();
     if (board.leader !== leader) return;
     board.leader = null;
@@ -136,7 +152,10 @@ export function provideMembership(runtime: Runtime, receiver: Receiver) {
       heartbeat: fromPromise<BeatAnswer, Only>(async ({ input: { generation } }) => {
         const outcome = await ask(runtime, { kind: "follower.heartbeat", generation, timeoutMs: timeoutMs.heartbeat });
         if (outcome.kind !== "answered") return { kind: "unreachable", reason: outcome.reason };
-        return outcome.ack.ok ? { kind: "alive" } : { kind: "refused", reason: refusalText(outcome.ack) };
+        if (!outcome.ack.ok) return { kind: "refused", reason: refusalText(outcome.ack) };
+        // Kept when the registration is lost: it tells who goes first when the leader is gone.
+        if (currentLink(runtime, generation) !== null) runtime.board.roster = readRoster(outcome.ack.result);
+        return { kind: "alive" };
       }),
       disconnect: fromPromise<LeaveAnswer, Only>(async ({ input: { generation } }) => {
         const outcome = await ask(runtime, {

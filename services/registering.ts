@@ -8,19 +8,21 @@ import { chatId, threadId } from "../machines/ids.ts";
 import { asBody } from "../machines/calls.rules.ts";
 import { birthId } from "../machines/incarnation.rules.ts";
 import type { RegisterAnswer, RegisterInput } from "../machines/membership.machine.ts";
-import { incompatibilityOf } from "../machines/wire/constants.ts";
+import type { Dialect } from "../machines/lease.rules.ts";
+import { capability, incompatibilityOf } from "../machines/wire/constants.ts";
 import type { ProtocolIdentity } from "../machines/wire/constants.ts";
 import type { RegisterRequest } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import type { RequestOutcome } from "./ports.ts";
-import type { Runtime } from "./runtime.ts";
+import type { Runtime, Settings } from "./runtime.ts";
 
 export function registerRequest(
   { settings, ports, board }: Runtime,
   input: RegisterInput,
   attempt: { readonly generation: Generation; readonly address: string },
 ): RegisterRequest {
-  const known = board.place?.thread ?? null;
+  const known = board.lastThread;
+  const threadName = known?.threadName ?? settings.name;
   return {
     kind: "follower.register",
     requestId: attempt.generation,
@@ -28,17 +30,34 @@ export function registerRequest(
     registration: {
       instanceId: settings.me,
       profileKey: input.seat,
-      ...(settings.name === null ? {} : { threadName: settings.name }),
+      ...(threadName === null || threadName === "" ? {} : { threadName }),
+      ...(ports.v1 === null ? {} : { cwd: ports.v1.self.cwd }),
       pid: settings.incarnation.pid,
       processBirthId: birthId(settings.incarnation, settings.me),
       sessionGeneration: 1,
-      ...(known === null ? {} : { target: known.target, slot: known.slot }),
+      ...(known === null ? {} : { target: known.target }),
+      // One letter is all that the wire knows; two are among our own peers.
+      ...(known === null || known.slot === "" ? {} : { slot: known.slot }),
       busSocketPath: attempt.address,
       registrationGeneration: attempt.generation,
-      protocol: settings.identity,
+      protocol: identityFor(settings, input.leader.dialect),
       connectedAtMs: ports.stage.clock.nowMs(),
     },
   };
+}
+
+/** Who we say we are: a v1 leader's journal is foreign to our handoffs, so they are not offered to it. */
+export function identityFor({ identity }: Settings, dialect: Dialect): ProtocolIdentity {
+  if (dialect === "own") return identity;
+  return { ...identity, capabilities: identity.capabilities.filter((each) => each !== capability.queueHandoff) };
+}
+
+/** The election roster of a heartbeat's answer, filtered and sorted (protocol §4.6); empty when there is none. */
+export function readRoster(result: unknown): readonly string[] {
+  const slots: unknown = asBody(result)?.["eligibleElectionSlots"];
+  if (!Array.isArray(slots)) return [];
+  const valid = slots.filter((each): each is string => typeof each === "string" && /^[A-Z]{1,2}$/.test(each));
+  return [...new Set(valid)].sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
 }
 
 /** The thread in a registration's answer; null when it names none. */

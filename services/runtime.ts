@@ -7,12 +7,13 @@
  */
 import type { Audience } from "../machines/updates.rules.ts";
 import type { BoundThread, ChatId, Generation, Incarnation, InstanceId, SeatKey } from "../machines/ids.ts";
-import type { LeaseTimings } from "../machines/lease.rules.ts";
+import type { Dialect, LeaseTimings } from "../machines/lease.rules.ts";
 import type { MembershipTimings } from "../machines/membership.machine.ts";
 import type { SeatTimings } from "../machines/registration.machine.ts";
 import type { ProtocolIdentity } from "../machines/wire/constants.ts";
 import type { LeaseGate } from "./lease.ts";
 import type { Ids, Link, Processes, Store, TelegramApi, Transport } from "./ports.ts";
+import type { V1Fleet } from "./ports/owner.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Ports {
@@ -22,6 +23,8 @@ export interface Ports {
   readonly store: Store;
   readonly transport: Transport;
   readonly telegram: TelegramApi;
+  /** Null = no v1 peers: the store's lease alone decides who leads. */
+  readonly v1: V1Fleet | null;
 }
 
 export interface Settings {
@@ -55,6 +58,7 @@ export interface LeaderLink {
   readonly generation: Generation;
   readonly link: Link;
   readonly secret: string;
+  readonly dialect: Dialect;
 }
 
 /** Facts that change while the instance lives; who writes them is named with each. */
@@ -65,7 +69,13 @@ export interface Board {
   isOver: boolean;
   /** Written by `membership.ts`. */
   leader: LeaderLink | null;
+  /** Our thread as last told, whatever became of the registration; carried when we register again. Written with `place`. */
+  lastThread: BoundThread | null;
+  /** Slots of the followers that our last leader told of (protocol §5.10). Written by `membership.ts`. */
+  roster: readonly string[];
 }
+
+export const emptyBoard = (): Board => ({ place: null, leader: null, isOver: false, lastThread: null, roster: [] });
 
 export interface Runtime {
   readonly ports: Ports;
@@ -74,6 +84,8 @@ export interface Runtime {
   readonly board: Board;
   /** Tells whoever waits for a way to the leader that there may be one. */
   readonly onWayChanged: Signal;
+  /** Tells that the leader has moved our place to another thread. */
+  readonly onPlaceMoved: Signal;
 }
 
 export const chatOf = (settings: Settings): ChatId => settings.audience.chat;

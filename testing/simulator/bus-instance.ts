@@ -215,6 +215,7 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
       store: storeOver(createRequests(path), traits.store),
       transport: transportOf({ network, place: name, process, serve: traits.serve }),
       telegram,
+      v1: null,
     },
     settingsOf({ me: id, incarnation, name: traits.isNamed ? name : null, secret: ids.secret(), ack: traits.ack }),
     {

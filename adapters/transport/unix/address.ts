@@ -14,9 +14,16 @@ import { historicalPrefix, socketPathBytesMax } from "../../../machines/wire/con
 /** The `san` of §2.6: at most 80 characters of `[A-Za-z0-9_.-]`. */
 export const sanitised = (text: string): string => text.replace(/[^A-Za-z0-9_.-]/gu, "_").slice(0, 80);
 
-export const leaderPath = (folder: string): string => path.join(folder, "bus.sock");
-export const followerPath = (folder: string, instance: InstanceId): string =>
-  path.join(folder, "followers", `${sanitised(instance)}.sock`);
+/** Where a profile's endpoints go; `profile` null = the unnamed one, or a folder that is one profile's own. */
+export interface EndpointPlace {
+  readonly folder: string;
+  readonly profile: string | null;
+}
+
+export const leaderPath = ({ folder, profile }: EndpointPlace): string =>
+  path.join(folder, profile === null ? "bus.sock" : `bus.${sanitised(profile)}.sock`);
+export const followerPath = ({ folder, profile }: EndpointPlace, instance: InstanceId): string =>
+  path.join(folder, "followers", ...(profile === null ? [] : [sanitised(profile)]), `${sanitised(instance)}.sock`);
 
 /** Where endpoints go whose own path is too long, or on a drive that has no sockets. */
 export const overflowFolder = (tmpFolder: string): string =>

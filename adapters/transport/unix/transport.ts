@@ -16,6 +16,8 @@ import { UnixLink } from "./link.ts";
 export interface UnixTransportOptions {
   /** Where the sockets of this profile go; absolute. Created and made private (0700) when something is served. */
   readonly folder: string;
+  /** Profile that shares the folder with others, as v1 peers do; null = the folder is this profile's own. Default null. */
+  readonly profile?: string | null;
   readonly clock: Clock;
   readonly counters: TransportCounters;
   /** Where overlong paths go, and those on drives without sockets. Default: the system's; peers must agree on it. */
@@ -28,16 +30,18 @@ export interface UnixTransportOptions {
 
 export function createUnixTransport({
   folder,
+  profile = null,
   clock,
   counters,
   tmpFolder = os.tmpdir(),
-  leaderAddress = leaderPath(folder),
+  leaderAddress = leaderPath({ folder, profile }),
   tap,
 }: UnixTransportOptions): Transport {
   const context = { clock, tmpFolder, counters, tap: tap ?? null };
+  const place = { folder, profile };
   return {
     leaderAddress,
-    followerAddress: (instance) => followerPath(folder, instance),
+    followerAddress: (instance) => followerPath(place, instance),
     async listen(request) {
       const endpoint = new UnixEndpoint(request, request.address === leaderAddress, context);
       await endpoint.start();

@@ -15,6 +15,8 @@ import { leaseMachine } from "../../../machines/lease.machine.ts";
 import type { LeaseEvent } from "../../../machines/lease.machine.ts";
 import { membershipMachine } from "../../../machines/membership.machine.ts";
 import type { MembershipEvent } from "../../../machines/membership.machine.ts";
+import { ownerMachine } from "../../../machines/owner.machine.ts";
+import type { OwnerEvent } from "../../../machines/owner.contract.ts";
 import { pollingMachine } from "../../../machines/polling.machine.ts";
 import type { PollingCommand } from "../../../machines/polling.machine.ts";
 import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
@@ -77,7 +79,9 @@ export const charts: readonly CataloguedChart[] = [
       "lease.releasing": true,
       "lease.released": true,
       "lease.troubled": true,
+      "owner.refreshed": true,
       "membership.registered": true,
+      "membership.moved": true,
       "membership.lost": true,
       "membership.refused": true,
       "membership.left": true,
@@ -99,8 +103,31 @@ export const charts: readonly CataloguedChart[] = [
   {
     file: "membership.machine.ts",
     machine: membershipMachine,
-    events: eventsOf<MembershipEvent>({ "membership.leave": true, "link.closed": true, "companion.failed": true }),
+    events: eventsOf<MembershipEvent>({
+      "membership.leave": true,
+      "link.closed": true,
+      "thread.moved": true,
+      "companion.failed": true,
+    }),
     companions: ["watchLeader"],
+  },
+  {
+    file: "owner.machine.ts",
+    machine: ownerMachine,
+    events: eventsOf<OwnerEvent>({
+      "lease.check": true,
+      "lease.release": true,
+      "lease.observed": true,
+      "lease.standing": true,
+      "lease.granted": true,
+      "lease.renewed": true,
+      "lease.lost": true,
+      "lease.releasing": true,
+      "lease.released": true,
+      "lease.troubled": true,
+      "companion.failed": true,
+    }),
+    companions: ["lease"],
   },
   {
     file: "polling.machine.ts",

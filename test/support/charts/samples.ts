@@ -10,7 +10,7 @@ import {
   updateId,
 } from "../../../machines/ids.ts";
 import type { BoundThread, Incarnation } from "../../../machines/ids.ts";
-import type { LeaseHolder, LeaseRecord } from "../../../machines/lease.rules.ts";
+import type { Dialect, Leader, LeaseHolder, LeaseRecord } from "../../../machines/lease.rules.ts";
 import type { Follower } from "../../../machines/registration.machine.ts";
 import type { HeldBinding, ThreadView } from "../../../machines/threads.rules.ts";
 import type { UpdateFacts } from "../../../machines/updates.rules.ts";
@@ -35,6 +35,9 @@ export const holder = (id = rival): LeaseHolder => ({
   endpoint: "/run/leader.sock",
   secret: "secret",
 });
+
+/** That instance as its followers see it. */
+export const leader = (dialect: Dialect = "own"): Leader => ({ ...holder(), dialect });
 
 /** A lease as read: of `rival`, in its third epoch, with four seconds left, unless told otherwise. */
 export const record = (differs: Partial<LeaseRecord> = {}): LeaseRecord => ({

@@ -141,6 +141,7 @@ const composed = composeInstance(
     store: withStoreSteps(store),
     transport: withTransportSteps(createUnixTransport({ folder, clock, counters: { count: () => undefined } })),
     telegram: withPollStep(createTelegramClient({ token, apiRoot: must("PARTYLINE_API_ROOT") })),
+    v1: null,
   },
   {
     me: ids.instanceId(process.pid, clock.nowMs()),

@@ -3,9 +3,9 @@ import { epoch, generation } from "../../../machines/ids.ts";
 import { instanceMachine } from "../../../machines/instance.machine.ts";
 import type { SeenClaim } from "../../../machines/seat.rules.ts";
 import { playChart } from "../../support/charts/play.ts";
-import { holder, me, mySeat, rival, thread } from "../../support/charts/samples.ts";
+import { leader, me, mySeat, rival, thread } from "../../support/charts/samples.ts";
 
-export const observed = (at: number) => ({ type: "lease.observed", epoch: epoch(at), holder: holder() }) as const;
+export const observed = (at: number) => ({ type: "lease.observed", epoch: epoch(at), holder: leader() }) as const;
 export const granted = (at: number) => ({ type: "lease.granted", epoch: epoch(at), remainingMs: 6_000 }) as const;
 export const registeredAs = (gen: string) =>
   ({ type: "membership.registered", generation: generation(gen), thread: thread() }) as const;

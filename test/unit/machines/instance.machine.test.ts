@@ -5,7 +5,7 @@ import { instanceMachine } from "../../../machines/instance.machine.ts";
 import type { InstanceEvent } from "../../../machines/instance.machine.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
-import { holder, me, mySeat, rival, thread } from "../../support/charts/samples.ts";
+import { leader, me, mySeat, rival, thread } from "../../support/charts/samples.ts";
 import {
   activated,
   activatedThreadless,
@@ -154,7 +154,7 @@ describe("which role", () => {
 
 describe("following", () => {
   it("registers at the leader it observed", () => {
-    const wanted = { lease: undefined, membership: { leader: holder(), seat: mySeat } };
+    const wanted = { lease: undefined, membership: { leader: leader(), seat: mySeat } };
     expect(following().requests).toEqual(wanted);
   });
 
@@ -172,6 +172,21 @@ describe("following", () => {
     expect(instance.send(registeredAs("g2")).state).toBe("online.following.joined");
   });
 
+  it("protocol/§6.15 has another thread once its leader moved it there", () => {
+    const instance = joined().send({ type: "membership.moved", thread: thread(9) });
+    expect(instance.state).toBe("online.following.joined");
+    expect(instance.latest).toEqual([{ type: "instance.ready", thread: thread(9) }]);
+  });
+
+  it("protocol/S-43 follows a v1 leader anew when its instance or its secret is another", () => {
+    const v1 = (secret: string) =>
+      ({ type: "lease.observed", epoch: epoch(0), holder: { ...leader("v1"), secret } }) as const;
+    const instance = joined().send(v1("s1")).send(registeredAs("g2"));
+    expect(instance.send(v1("s1")).state).toBe("online.following.joined");
+    expect(instance.send(v1("s2")).state).toBe("online.following.joining");
+    expect(instance.requests).toMatchObject({ membership: { leader: { secret: "s2", dialect: "v1" } } });
+  });
+
   it("reports a refusal and goes on joining", () => {
     const instance = following().send({ type: "membership.refused", reason: "no threads" });
     expect(instance.latest).toEqual([troubled("membership.refused", "no threads")]);
@@ -181,7 +196,7 @@ describe("following", () => {
   it("follows a new leader with a new membership, and stays with the same one", () => {
     const same = joined().send(observed(3));
     expect(same.state).toBe("online.following.joined");
-    const other = { ...holder(instanceId("300:3")) };
+    const other = { ...leader(), instanceId: instanceId("300:3") };
     const instance = joined().send({ type: "lease.observed", epoch: epoch(5), holder: other });
     expect(instance.state).toBe("online.following.joining");
     expect(instance.requests).toMatchObject({ membership: { leader: other } });
@@ -250,6 +265,8 @@ describe("facts that the state at hand has no use for", () => {
     { type: "lease.lost", epoch: epoch(9) },
     { type: "lease.releasing" },
     { type: "lease.released" },
+    { type: "owner.refreshed", remainingMs: 1 },
+    { type: "membership.moved", thread: thread() },
     { type: "lease.troubled", reason: "silent" },
     registeredAs("g9"),
     { type: "membership.lost", reason: "" },

@@ -39,7 +39,7 @@ describe("finding out who leads", () => {
   it("observes whoever holds it", () => {
     const lease = observing();
     expect(lease.state).toBe("observing.resting");
-    expect(lease.facts).toEqual([{ type: "lease.observed", epoch: 3, holder: holder() }]);
+    expect(lease.facts).toEqual([{ type: "lease.observed", epoch: 3, holder: { ...holder(), dialect: "own" } }]);
   });
 
   it.each([
@@ -98,7 +98,7 @@ describe("observing a rival", () => {
     const lease = observing()
       .after("observeInterval")
       .answer("readLease", record({ epoch: epoch(9) }));
-    expect(lease.latest).toEqual([{ type: "lease.observed", epoch: 9, holder: holder() }]);
+    expect(lease.latest).toEqual([{ type: "lease.observed", epoch: 9, holder: { ...holder(), dialect: "own" } }]);
     expect(lease.after("observeInterval").answer("readLease", vacant).state).toBe("acquiring.standing");
   });
 

@@ -4,9 +4,9 @@ import { generation } from "../../../machines/ids.ts";
 import { defaultMembershipTimings, membershipMachine } from "../../../machines/membership.machine.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
-import { holder, mySeat, thread } from "../../support/charts/samples.ts";
+import { leader, mySeat, thread } from "../../support/charts/samples.ts";
 
-const start = () => playChart(membershipMachine, { leader: holder(), seat: mySeat, timings: defaultMembershipTimings });
+const start = () => playChart(membershipMachine, { leader: leader(), seat: mySeat, timings: defaultMembershipTimings });
 const accepted = (gen = "g1") => ({ kind: "accepted", generation: generation(gen), thread: thread() }) as const;
 const unreachable = { kind: "unreachable", reason: "nobody there" } as const;
 
@@ -17,7 +17,7 @@ const closed = (gen = "g1") => ({ type: "link.closed", generation: generation(ge
 
 describe("registering", () => {
   it("asks the leader for its seat", () => {
-    expect(start().requests).toEqual({ register: { leader: holder(), seat: mySeat } });
+    expect(start().requests).toEqual({ register: { leader: leader(), seat: mySeat } });
   });
 
   it("is registered only by a positive answer", () => {
@@ -88,6 +88,14 @@ describe("being registered", () => {
   ])("ends when the leader %s", (_, ended, reason) => {
     expect(ended().state).toBe("recovering");
     expect(ended().latest).toEqual([{ type: "membership.lost", reason }]);
+  });
+
+  it("protocol/§6.15 tells of another thread under its own generation, and of none under an earlier one", () => {
+    const moved = (gen: string) => ({ type: "thread.moved", generation: generation(gen), thread: thread(9) }) as const;
+    expect(registered().send(moved("g1")).latest).toEqual([{ type: "membership.moved", thread: thread(9) }]);
+    expect(registered().send(moved("g1")).state).toBe("registered.resting");
+    expect(registered().send(moved("g0")).latest).toEqual([]);
+    expect(start().send(moved("g1")).latest).toEqual([]);
   });
 
   it("is not ended by the end of an earlier registration's connection", () => {

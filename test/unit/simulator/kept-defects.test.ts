@@ -17,7 +17,7 @@ import {
 import { Inbox } from "../../../services/inbox.ts";
 import { providePolling } from "../../../services/polling.ts";
 import type { Clock, Store } from "../../../services/ports.ts";
-import { createSignal, type Runtime } from "../../../services/runtime.ts";
+import { createSignal, emptyBoard, type Runtime } from "../../../services/runtime.ts";
 import { createOnStage } from "../../../services/stage.ts";
 import { simulateBus } from "../../../testing/simulator/bus-world.ts";
 import { calm } from "../../../testing/simulator/faults.ts";
@@ -84,7 +84,7 @@ async function createLine(change: (real: Store) => Partial<Store> = () => ({})) 
     },
     settings: { me, ack: "explicit", audience: { user: 5, chat: chatId(5) } },
     gate: { permit: () => null },
-    board: { place, leader: null, isOver: false },
+    board: { ...emptyBoard(), place },
     onWayChanged: createSignal(),
     // What these services do not touch is left out.
   } as unknown as Runtime;

@@ -20,8 +20,8 @@ test("§2.6: names", () => {
   expect(sanitised("4711:1750000000000")).toBe("4711_1750000000000");
   expect(sanitised("a/../b é漢👍")).toBe("a_.._b____");
   expect(sanitised("x".repeat(100))).toHaveLength(80);
-  expect(leaderPath("/s")).toBe("/s/bus.sock");
-  expect(followerPath("/s", instanceId("4711:1"))).toBe("/s/followers/4711_1.sock");
+  expect(leaderPath({ folder: "/s", profile: null })).toBe("/s/bus.sock");
+  expect(followerPath({ folder: "/s", profile: null }, instanceId("4711:1"))).toBe("/s/followers/4711_1.sock");
 });
 
 test("Appendix A, §2.7: overflow name of a long path, which resolves to itself", () => {

@@ -1,0 +1,222 @@
+/** The v1 owner store on disk: transactions under the guard, recovery of a dead holder's, damage. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { randomUUID } from "node:crypto";
+import os from "node:os";
+import path from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { TransactionGuard } from "../../../adapters/store/v1-owner/guard.ts";
+import { openOwnerStore } from "../../../adapters/store/v1-owner/index.ts";
+import type { PidLook } from "../../../adapters/store/v1-owner/pids.ts";
+import { systemPids } from "../../../adapters/store/v1-owner/pids.ts";
+import type { Clock } from "../../../services/ports.ts";
+import { ownerRecord } from "../../support/charts/owner-samples.ts";
+
+/** Waits pass at once; the wall clock is the real one. */
+const clock: Clock = {
+  nowMs: () => Date.now(),
+  elapsedMs: () => performance.now(),
+  setTimeout: (fn) => setImmediate(fn),
+  clearTimeout: () => undefined,
+};
+const deadPid = 4_000_001;
+const pids: PidLook = {
+  isRunning: (pid) => pid !== deadPid && systemPids.isRunning(pid),
+  startedAtMs: (pid) => systemPids.startedAtMs(pid),
+};
+
+function place(look: PidLook = pids) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "pl-owners-"));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const file = path.join(folder, "owners.json");
+  const guard = `${file}.transaction`;
+  const open = (slot = "default") => openOwnerStore({ folder, slot, clock, pids: look });
+  return { folder, file, guard, open, store: open() };
+}
+
+function plantGuard(guard: string, pid: number, acquiredAtMs = Date.now(), name?: string): string {
+  const generation = randomUUID();
+  mkdirSync(guard);
+  const entry = path.join(guard, name ?? `owner.${generation}.json`);
+  writeFileSync(entry, `${JSON.stringify({ pid, acquiredAtMs, generation })}\n`);
+  return entry;
+}
+
+const write =
+  (record = ownerRecord()) =>
+  () =>
+    ({ kind: "write", record }) as const;
+
+test("the file is one JSON object, indented by two, private, and other slots stay as they are (protocol/P-6)", async () => {
+  const { file, folder, open } = place();
+  writeFileSync(file, JSON.stringify({ work: { pid: 9, extra: [1] } }));
+  await open().change(write());
+  expect(readFileSync(file, "utf8")).toBe(
+    `${JSON.stringify(
+      {
+        work: { pid: 9, extra: [1] },
+        default: {
+          pid: 700,
+          cwd: "/srv/v1",
+          instanceId: "700:1",
+          leaderEpoch: "8e0f0e34-0000-4000-8000-000000000001",
+          runtimeGeneration: 7,
+          heartbeatMs: 100,
+          busSecret: "v1-secret",
+        },
+      },
+      null,
+      2,
+    )}\n`,
+  );
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await open("work").change(() => ({ kind: "remove" }));
+  expect(await open().read()).toEqual({ kind: "read", record: ownerRecord() });
+  expect(readdirSync(folder)).toEqual(["owners.json"]);
+});
+
+test("protocol/S-55 of many that take an empty slot at once exactly one wins", async () => {
+  const { open } = place();
+  let wins = 0;
+  await Promise.all(
+    Array.from({ length: 6 }, (_, n) =>
+      open().change((record) => {
+        if (record !== null) return { kind: "keep" };
+        wins += 1;
+        return { kind: "write", record: ownerRecord({ pid: n + 1 }) };
+      }),
+    ),
+  );
+  expect(wins).toBe(1);
+});
+
+describe("protocol/S-63 a guard that is left", () => {
+  test("by a dead process is recovered", async () => {
+    const { guard, store } = place();
+    plantGuard(guard, deadPid);
+    await store.change(write());
+    expect(existsSync(guard)).toBe(false);
+    expect(await store.read()).toMatchObject({ record: { pid: 700 } });
+  });
+
+  test("by a dead process in the middle of a recovery by another dead one is resumed", async () => {
+    const { guard, store } = place();
+    plantGuard(guard, deadPid, Date.now(), `owner.reclaim.${deadPid}.${randomUUID()}.json`);
+    await store.change(write());
+    expect(existsSync(guard)).toBe(false);
+  });
+
+  test.each([
+    ["by a live process", (guard: string) => plantGuard(guard, process.pid)],
+    ["empty", (guard: string) => mkdirSync(guard)],
+    ["malformed", (guard: string) => plantGuard(guard, deadPid, Date.now(), "owner.json")],
+    ["under another generation's name", (guard: string) => plantGuard(guard, deadPid, 1, `owner.${randomUUID()}.json`)],
+    ["as a plain file", (guard: string) => writeFileSync(guard, "{}")],
+  ])("%s is not touched, and the transaction times out", async (_, plant) => {
+    const { guard, store } = place();
+    plant(guard);
+    await expect(store.change(write())).rejects.toThrow(`Timed out acquiring Telegram lock transaction: ${guard}`);
+    expect(existsSync(guard)).toBe(true);
+    expect(await store.read()).toEqual({ kind: "read", record: null });
+  });
+});
+
+test("protocol/S-64 a guard that was replaced while it was reclaimed survives", async () => {
+  const { guard } = place();
+  const stolen = { isDone: false };
+  const slow: PidLook = {
+    ...pids,
+    isRunning(pid) {
+      if (pid !== deadPid) return pids.isRunning(pid);
+      if (!stolen.isDone) {
+        // Between the look and the claim somebody else recovered it and took its own.
+        stolen.isDone = true;
+        rmSync(guard, { recursive: true });
+        plantGuard(guard, process.pid);
+      }
+      return false;
+    },
+  };
+  plantGuard(guard, deadPid);
+  await expect(new TransactionGuard(guard, { clock, pids: slow }).acquire()).rejects.toThrow("Timed out");
+  expect(stolen.isDone).toBe(true);
+  expect(existsSync(guard)).toBe(true);
+});
+
+test("protocol/S-65 a release that finds another owner's guard fails and leaves it", async () => {
+  const { guard } = place();
+  const held = new TransactionGuard(guard, { clock, pids });
+  const owner = await held.acquire();
+  rmSync(guard, { recursive: true });
+  plantGuard(guard, process.pid);
+  await expect(held.release(owner)).rejects.toThrow(`held by process ${process.pid} by now`);
+  expect(existsSync(guard)).toBe(true);
+});
+
+test("C66 a guard whose pid belongs to a later program is recovered, also after a reboot", async () => {
+  const { guard, store } = place();
+  plantGuard(guard, process.pid, (systemPids.startedAtMs(process.pid) ?? 0) - 60_000);
+  await store.change(write());
+  expect(existsSync(guard)).toBe(false);
+});
+
+describe.each([
+  ["", "empty"],
+  ['{"default": {"pid"', "cut"],
+  ["[1]", "no object"],
+])("protocol/S-66, C68 a store file that is %j (%s)", (text) => {
+  test("aborts a transaction, is left as it is, and the guard is free again", async () => {
+    const { file, guard, store } = place();
+    writeFileSync(file, text);
+    await expect(store.change(write())).rejects.toThrow("no JSON object");
+    expect(readFileSync(file, "utf8")).toBe(text);
+    expect(existsSync(guard)).toBe(false);
+    expect(await store.read()).toMatchObject({ kind: "damaged" });
+  });
+
+  test("is moved to recovery on request, and the next transaction starts from nothing", async () => {
+    const { file, folder, store } = place();
+    writeFileSync(file, text);
+    await store.setAside();
+    await store.change(write());
+    expect(await store.read()).toMatchObject({ record: { pid: 700 } });
+    const [kept] = readdirSync(path.join(folder, "recovery"));
+    expect(readFileSync(path.join(folder, "recovery", kept ?? "", "owners.json"), "utf8")).toBe(text);
+    expect(existsSync(file)).toBe(true);
+  });
+});
+
+test("C68 an empty guard that nobody can hold is damage once it is old and no owner refreshes, and is moved aside", async () => {
+  const { guard, store } = place();
+  mkdirSync(guard);
+  await store.setAside();
+  expect(existsSync(guard)).toBe(true);
+  utimesSync(guard, 1, 1);
+  expect(await store.read()).toMatchObject({ kind: "damaged" });
+  await store.setAside();
+  expect(existsSync(guard)).toBe(false);
+});
+
+test("protocol/P-5 a commit runs only for the owner, inside the transaction", async () => {
+  const { guard, store } = place();
+  await store.change(write());
+  const seen: boolean[] = [];
+  const commit = (): Promise<boolean> => {
+    seen.push(existsSync(guard));
+    return Promise.resolve(true);
+  };
+  expect(await store.commitIf((record) => record?.pid === 1, commit)).toBe(false);
+  expect(await store.commitIf((record) => record?.pid === 700, commit)).toBe(true);
+  expect(seen).toEqual([true]);
+});
