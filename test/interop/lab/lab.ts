@@ -91,6 +91,7 @@ export function openLab(options: LabOptions): Lab {
       ids,
       processes,
       telegram,
+      v1: null,
       ...(options.around?.(made) ?? made),
     },
     {
