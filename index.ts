@@ -340,20 +340,18 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
   const settings = settingsFrom(options, { ids, processes, clock, secret });
   const store = await openStore(folder);
   const counts = new Counts(store.status, clock, log);
-  const transport = createUnixTransport({
-    ...placeOfEndpoints(options, folder),
-    clock,
-    counters: {
-      count: (reason, cause) => {
-        log.event("debug", reason, cause === undefined ? {} : { cause });
-        counts.add(reason);
-      },
+  const counters = {
+    count: (reason: string, cause?: unknown) => {
+      log.event("debug", reason, cause === undefined ? {} : { cause });
+      counts.add(reason);
     },
-  });
+  };
+  const transport = createUnixTransport({ ...placeOfEndpoints(options, folder), clock, counters });
   const handlers = new Handlers(log);
   const composed = composeInstance(
     {
       stage: { clock, log, inspect: options.inspect ?? (() => undefined) },
+      counters,
       ids,
       processes,
       store,

@@ -13,11 +13,11 @@ import type {
   Ack,
   CallApiRequest,
   DisconnectRequest,
+  Envelope,
   HeartbeatRequest,
   RegisterRequest,
   Registration,
   RegistrationResult,
-  RequestEnvelope,
 } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import { callForFollower } from "./follower-calls.ts";
@@ -71,12 +71,20 @@ export class LeaderHandler {
     this.isSecret = isSecret;
   }
 
-  async handle(request: RequestEnvelope, from: Inbound): Promise<Ack> {
-    if (!this.isSecret(request.auth, this.runtime.settings.secret))
-      return refuse(request.requestId, wireText.unauthorized);
+  async handle(request: Envelope, from: Inbound): Promise<Ack> {
+    const { counters } = this.runtime.ports;
+    // Before authentication, unlike a follower's endpoint (§4.4).
+    if (request.kind === "bus.ack") {
+      counters.count("ack-as-request");
+      return refuse(request.requestId, wireText.responseAsRequest);
+    }
+    if (!this.isSecret(request.auth, this.runtime.settings.secret)) {
+      counters.count("request-unauthorized");
+      return this.unauthorized(request);
+    }
     switch (request.kind) {
       case "follower.register":
-        return this.register(request, from);
+        return this.registered(request, from);
       case "follower.heartbeat":
       case "follower.disconnect":
         return this.ask(request);
@@ -90,6 +98,22 @@ export class LeaderHandler {
         return this.refuseKnown(request, wireText.handoffNotNegotiated);
       default:
         return refuse(request.requestId, wireText.notHandledByLeader);
+    }
+  }
+
+  /** Also to whom we know nothing of: a registration hears who refused it (protocol O-1). */
+  private unauthorized(request: Envelope): Ack {
+    const refusal = refuse(request.requestId, wireText.unauthorized);
+    return request.kind === "follower.register" ? { ...refusal, protocol: this.runtime.settings.identity } : refusal;
+  }
+
+  /** Every answer to a registration says who gives it (protocol O-1), the one to a defect included. */
+  private async registered(request: RegisterRequest, from: Inbound): Promise<Ack> {
+    try {
+      return await this.register(request, from);
+    } catch (error) {
+      this.runtime.ports.stage.log.event("error", "registration-failed", { reason: String(error) });
+      return { ...refuse(request.requestId, wireText.handlerFailed), protocol: this.runtime.settings.identity };
     }
   }
 

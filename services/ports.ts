@@ -37,7 +37,7 @@ import type {
   ThreadStanding,
   ThreadView,
 } from "../machines/threads.rules.ts";
-import type { Ack, RequestEnvelope } from "../machines/wire/envelopes.ts";
+import type { Ack, Envelope, RequestEnvelope } from "../machines/wire/envelopes.ts";
 
 // ---------------------------------------------------------------------------------------------------------- host
 
@@ -83,6 +83,11 @@ export interface Processes {
 /** Where diagnostics go. Implementations redact tokens and secrets; nothing they do reaches the caller. */
 export interface Log {
   event(level: "debug" | "info" | "warn" | "error", phase: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
+/** Counts what went wrong and was dealt with; `status` shows it. Never throws. Reasons are few and fixed. */
+export interface Counters {
+  count(reason: string): void;
 }
 
 // --------------------------------------------------------------------------------------------------------- store
@@ -444,7 +449,8 @@ export interface Endpoint {
   close(): Promise<void>;
 }
 
-export type RequestHandler = (request: RequestEnvelope, from: Inbound) => Promise<Ack>;
+/** Answers whatever parses, an ack that somebody sent as a request included. Rejecting answers "handler failed". */
+export type RequestHandler = (request: Envelope, from: Inbound) => Promise<Ack>;
 
 export interface ListenRequest {
   readonly address: string;

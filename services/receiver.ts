@@ -8,7 +8,7 @@
  */
 import { refusalOfForward } from "../machines/forward.rules.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
-import type { Ack, AnyForwardRequest, ForwardReceipt, RequestEnvelope } from "../machines/wire/envelopes.ts";
+import type { Ack, AnyForwardRequest, Envelope, ForwardReceipt } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Endpoint } from "./ports.ts";
@@ -26,7 +26,7 @@ const forwardKinds: readonly string[] = [
   "leader.forwardCallback",
   "leader.forwardReaction",
 ];
-const isForward = (request: RequestEnvelope): request is AnyForwardRequest => forwardKinds.includes(request.kind);
+const isForward = (request: Envelope): request is AnyForwardRequest => forwardKinds.includes(request.kind);
 
 const refuse = (requestId: string, message: string): Ack => ({ kind: "bus.ack", requestId, ok: false, message });
 
@@ -56,10 +56,14 @@ export function createReceiver(
     return { kind: "bus.ack", requestId, ok: true, result: receipt };
   };
 
-  const handle = async (request: RequestEnvelope): Promise<Ack> => {
+  const handle = async (request: Envelope): Promise<Ack> => {
     const { leader } = runtime.board;
-    if (leader === null || !isSecret(request.auth, leader.secret))
+    // Authentication first, also of an ack that comes as a request (protocol A-8).
+    if (leader === null || !isSecret(request.auth, leader.secret)) {
+      runtime.ports.counters.count("request-unauthorized");
       return refuse(request.requestId, wireText.unauthorized);
+    }
+    if (request.kind === "bus.ack") runtime.ports.counters.count("ack-as-request");
     if (isForward(request)) return admit(request);
     if (request.kind === "leader.replaceFollowerTarget") return refuse(request.requestId, wireText.cannotReplaceTarget);
     if (request.kind === "leader.offerQueueHandoff") return refuse(request.requestId, wireText.cannotAcceptHandoff);

@@ -12,12 +12,13 @@ import type { MembershipTimings } from "../machines/membership.machine.ts";
 import type { SeatTimings } from "../machines/registration.machine.ts";
 import type { ProtocolIdentity } from "../machines/wire/constants.ts";
 import type { LeaseGate } from "./lease.ts";
-import type { Ids, Link, Processes, Store, TelegramApi, Transport } from "./ports.ts";
+import type { Counters, Ids, Link, Processes, Store, TelegramApi, Transport } from "./ports.ts";
 import type { V1Fleet } from "./ports/owner.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Ports {
   readonly stage: Stage;
+  readonly counters: Counters;
   readonly ids: Ids;
   readonly processes: Processes;
   readonly store: Store;

@@ -17,6 +17,8 @@ export interface Ack {
   readonly result?: unknown;
   readonly protocol?: ProtocolIdentity;
   readonly error?: { readonly code: WireErrorCode; readonly method?: string };
+  /** Only on an ack that somebody sends as a request; an answer carries none. */
+  readonly auth?: string;
 }
 
 /** What every request has. `auth` is absent when the sender sent none, and then no handler runs. */

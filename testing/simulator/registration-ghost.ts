@@ -10,7 +10,7 @@
  */
 import type { MemoryDatabase } from "../../adapters/store/memory/index.ts";
 import type { Generation, InstanceId, SeatKey } from "../../machines/ids.ts";
-import type { RequestEnvelope } from "../../machines/wire/envelopes.ts";
+import type { Envelope, RequestEnvelope } from "../../machines/wire/envelopes.ts";
 import type { RequestHandler, Store } from "../../services/ports.ts";
 
 export interface RegistrationGhost {
@@ -25,7 +25,7 @@ type FencedRequest = Extract<
   { readonly kind: "follower.heartbeat" | "follower.callApi" | "follower.disconnect" }
 >;
 
-const isFenced = (request: RequestEnvelope): request is FencedRequest =>
+const isFenced = (request: Envelope): request is FencedRequest =>
   request.kind === "follower.heartbeat" ||
   request.kind === "follower.callApi" ||
   request.kind === "follower.disconnect";

@@ -121,8 +121,7 @@ class Network implements MemoryNetwork, ConnectionWorld {
 
   async #listen(owner: string, isAlive: () => boolean, request: ListenRequest): Promise<Endpoint> {
     const { address, handle, publish } = request;
-    const ackRefusal = address === leaderAddress ? wireText.responseAsRequest : wireText.receiverCannotHandle;
-    const answering = createAnswering({ handle, ackRefusal, counters: this.counters });
+    const answering = createAnswering({ handle, counters: this.counters });
     const served: Served = { owner, answering, connections: new Set(), isOpen: true };
     const open = async () => {
       const published = { times: 0 };

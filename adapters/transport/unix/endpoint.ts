@@ -12,7 +12,6 @@
 import { stat } from "node:fs/promises";
 import type net from "node:net";
 import path from "node:path";
-import { wireText } from "../../../machines/wire/texts.ts";
 import type { Endpoint, ListenRequest } from "../../../services/ports.ts";
 import { createAnswering, type Answering } from "../wire/answering.ts";
 import { isOverflowPath, overflowPath, resolvedPath } from "./address.ts";
@@ -37,13 +36,12 @@ export class UnixEndpoint implements Endpoint {
   #recovery: Promise<boolean> | null = null;
   #isClosed = false;
 
-  constructor(request: ListenRequest, isLeader: boolean, context: PublicationContext) {
+  constructor(request: ListenRequest, context: PublicationContext) {
     this.address = request.address;
     this.#publish = request.publish;
     this.#context = context;
     this.#answering = createAnswering({
       handle: request.handle,
-      ackRefusal: isLeader ? wireText.responseAsRequest : wireText.receiverCannotHandle,
       counters: context.counters,
     });
   }

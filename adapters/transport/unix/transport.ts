@@ -43,7 +43,7 @@ export function createUnixTransport({
     leaderAddress,
     followerAddress: (instance) => followerPath(place, instance),
     async listen(request) {
-      const endpoint = new UnixEndpoint(request, request.address === leaderAddress, context);
+      const endpoint = new UnixEndpoint(request, context);
       await endpoint.start();
       return endpoint;
     },

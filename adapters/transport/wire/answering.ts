@@ -1,15 +1,16 @@
 /**
  * What a server does with one line, on any medium (protocol §2.2, §2.4, §4.4 up to the handler).
  *
- * Owns: malformed answers, the ledger, the refusal of acks as requests, what a failed handler answers.
- * Does not own: connections and lines (unix/, memory/), authentication and everything after it (the handler).
+ * Owns: malformed answers, the ledger, what a failed handler answers.
+ * Does not own: connections and lines (unix/, memory/); the order of refusals, which differs by role: acks as requests,
+ * authentication and everything after it are the handler's.
  * Invariants:
  *  - every line gets exactly one answer, unless its handler never settles (W-10);
  *  - no line, handler or answer makes `answer` throw or its promise reject;
  *  - an answer carries the id of the request it answers (O-8).
  */
 import { requestLedgerEntriesMax } from "../../../machines/wire/constants.ts";
-import type { Ack, Envelope, RequestEnvelope, WireErrorCode } from "../../../machines/wire/envelopes.ts";
+import type { Ack, Envelope, WireErrorCode } from "../../../machines/wire/envelopes.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
 import type { Inbound, RequestHandler } from "../../../services/ports.ts";
 import type { TransportCounters } from "./counters.ts";
@@ -41,15 +42,13 @@ export interface Answering {
 
 export interface AnsweringOptions {
   readonly handle: RequestHandler;
-  /** What an ack that comes as a request is told (§3.1: the two roles say it differently). */
-  readonly ackRefusal: string;
   readonly counters: TransportCounters;
 }
 
-export function createAnswering({ handle, ackRefusal, counters }: AnsweringOptions): Answering {
+export function createAnswering({ handle, counters }: AnsweringOptions): Answering {
   const ledger = new RequestLedger<string>(requestLedgerEntriesMax);
 
-  async function run(request: RequestEnvelope, from: Inbound): Promise<string> {
+  async function run(request: Envelope, from: Inbound): Promise<string> {
     try {
       const ack = await handle(request, from);
       if (ack.requestId !== request.requestId)
@@ -62,11 +61,6 @@ export function createAnswering({ handle, ackRefusal, counters }: AnsweringOptio
     }
   }
 
-  function refuseAck(envelope: Envelope): Promise<string> {
-    counters.count("ack-as-request");
-    return Promise.resolve(encodeEnvelope(refusal(envelope, ackRefusal)));
-  }
-
   return {
     answer(line, from) {
       const envelope = parseEnvelope(line);
@@ -74,9 +68,7 @@ export function createAnswering({ handle, ackRefusal, counters }: AnsweringOptio
         counters.count("line-malformed");
         return malformedAnswer;
       }
-      const admission = ledger.admit(ledgerKeyOf(envelope), fingerprintOf(envelope), () =>
-        envelope.kind === "bus.ack" ? refuseAck(envelope) : run(envelope, from),
-      );
+      const admission = ledger.admit(ledgerKeyOf(envelope), fingerprintOf(envelope), () => run(envelope, from));
       switch (admission.kind) {
         case "collision":
           counters.count("request-id-collision");

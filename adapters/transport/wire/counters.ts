@@ -23,8 +23,6 @@ export type TransportCount =
   | "request-repeated"
   | "request-id-collision"
   | "ledger-full"
-  /** An ack that came as a request; refused. */
-  | "ack-as-request"
   /** An answer that matches no request in flight: late, or never ours. */
   | "answer-unmatched"
   /** A line on a link that is no envelope; the link was destroyed. */

@@ -82,6 +82,5 @@ function identityOf(envelope: Envelope): string {
 
 /** W-21. Holds the presented secret: never to be logged. */
 export function ledgerKeyOf(envelope: Envelope): string {
-  const auth = "auth" in envelope ? envelope.auth : "";
-  return digested(`${auth}:${identityOf(envelope)}:${envelope.requestId}`);
+  return digested(`${envelope.auth ?? ""}:${identityOf(envelope)}:${envelope.requestId}`);
 }

@@ -49,6 +49,7 @@ const ack = record({
   result: freeForm,
   protocol: lenient(protocolIdentity),
   error: lenient(wireError),
+  auth: lenient(z.string()),
 });
 
 const registration = record({

@@ -136,6 +136,7 @@ const open = new Map<string, HandedUpdate>();
 const composed = composeInstance(
   {
     stage: { clock, log: { event: () => undefined }, inspect: () => undefined },
+    counters: { count: () => undefined },
     ids,
     processes,
     store: withStoreSteps(store),

@@ -81,18 +81,15 @@ describe("framing at a live endpoint", () => {
     peer.write(line("never") + line("a"));
     expect(await peer.linesWhen(1)).toEqual([answerTo("a")]);
   });
-  test("S-20, W-21: an ack sent as a request is refused by the role's text, and never handled", async () => {
+  test("protocol/W-21, W-28: an ack sent as a request reaches the handler, which knows the order of refusals, with its secret", async () => {
     const handled = vi.fn<RequestHandler>(async (request) => okAck(request));
     await harness.serve(handled);
     const peer = harness.raw();
-    peer.write(encodeEnvelope({ kind: "bus.ack", requestId: "a", ok: true }));
-    expect(JSON.parse((await peer.linesWhen(1))[0] ?? "")).toEqual({
-      kind: "bus.ack",
-      requestId: "a",
-      ok: false,
-      message: "Telegram bus response envelope cannot be used as a request.",
-    });
-    expect(handled).not.toHaveBeenCalled();
+    const ack = { kind: "bus.ack", requestId: "a", ok: true, auth: "s" } as const;
+    peer.write(encodeEnvelope(ack));
+    peer.write(encodeEnvelope(ack));
+    expect((await peer.linesWhen(2)).map((each) => JSON.parse(each) as unknown)).toEqual([okAck(ack), okAck(ack)]);
+    expect(handled).toHaveBeenCalledExactlyOnceWith(ack, expect.anything());
   });
   test("W-13: a megabyte of answer arrives whole", async () => {
     const big = "é".repeat(500_000);

@@ -1,6 +1,6 @@
 /** Envelopes for tests, valid unless a test changes them. */
 import { chatId, generation, instanceId, seatKey, threadId, updateId } from "../../../../machines/ids.ts";
-import type { Ack, Envelope, RequestEnvelope } from "../../../../machines/wire/envelopes.ts";
+import type { Ack, Envelope } from "../../../../machines/wire/envelopes.ts";
 
 type OfKind<Kind extends Envelope["kind"]> = Extract<Envelope, { kind: Kind }>;
 
@@ -115,7 +115,7 @@ export const offer = (requestId: string): OfKind<"follower.offerQueueHandoff"> =
   sentAtMs: 1,
 });
 
-export const okAck = (request: RequestEnvelope, result?: unknown): Ack => ({
+export const okAck = (request: Envelope, result?: unknown): Ack => ({
   kind: "bus.ack",
   requestId: request.requestId,
   ok: true,
