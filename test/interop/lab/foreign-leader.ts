@@ -8,7 +8,7 @@
 import { epoch, instanceId, type Epoch, type Incarnation } from "../../../machines/ids.ts";
 import { laneOf, readUpdate } from "../../../machines/updates.rules.ts";
 import { sourceUpdateIdField } from "../../../machines/wire/constants.ts";
-import type { AnyForwardRequest, RegisterRequest, RequestEnvelope } from "../../../machines/wire/envelopes.ts";
+import type { AnyForwardRequest, Envelope, RegisterRequest } from "../../../machines/wire/envelopes.ts";
 import type { Link, Store, Transport } from "../../../services/ports.ts";
 import type { Ports } from "../../../services/runtime.ts";
 
@@ -19,7 +19,7 @@ const carried: Readonly<Record<AnyForwardRequest["kind"], string>> = {
   "leader.forwardReaction": "message_reaction",
 };
 
-const isForward = (request: RequestEnvelope): request is AnyForwardRequest => request.kind in carried;
+const isForward = (request: Envelope): request is AnyForwardRequest => request.kind in carried;
 
 /** The update that a forward carries, as Telegram gave it. */
 export function updateOf(request: AnyForwardRequest): Readonly<Record<string, unknown>> {

@@ -88,6 +88,7 @@ export function openLab(options: LabOptions): Lab {
   const instance = composeInstance(
     {
       stage: { clock, log, inspect: () => undefined },
+      counters: { count: () => undefined },
       ids,
       processes,
       telegram,

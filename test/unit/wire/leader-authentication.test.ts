@@ -1,0 +1,101 @@
+/** Who may ask a leader at all: the order of checks before any request kind has its own. */
+import { expect, test } from "vitest";
+import { generation, updateId } from "../../../machines/ids.ts";
+import type { Envelope } from "../../../machines/wire/envelopes.ts";
+import { wireText } from "../../../machines/wire/texts.ts";
+import { owner, seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
+
+test("protocol/S-20: an ack sent as a request is refused before authentication, and relayed to nobody", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  for (const auth of [secret, "wrong", undefined]) {
+    const ack = {
+      kind: "bus.ack",
+      requestId: peer.nextId(),
+      ok: true,
+      ...(auth === undefined ? {} : { auth }),
+    } as const;
+    expect(await peer.send(ack)).toEqual({
+      kind: "bus.ack",
+      requestId: ack.requestId,
+      ok: false,
+      message: wireText.responseAsRequest,
+    });
+  }
+  expect(peer.received).toEqual([]);
+  expect(world.counted.filter((reason) => reason === "ack-as-request")).toHaveLength(3);
+});
+
+test.each([
+  ["of equal length", "x".repeat(secret.length)],
+  ["shorter", "short"],
+  ["missing", undefined],
+])(
+  "protocol/S-18, S-19 and P-23: with a secret that is %s nothing is answered but that, nothing changes, and it is counted",
+  async (_, auth) => {
+    const world = await startLeader();
+    const peer = await seated(world);
+    const stranger = await V1Peer.open(world, { pid: 3001 });
+    const calls = world.telegram.calls.length;
+    const presented = auth === undefined ? {} : { auth };
+    const { auth: _right, ...base } = peer.base();
+    const requests: Envelope[] = [
+      {
+        kind: "follower.register",
+        requestId: stranger.nextId(),
+        ...presented,
+        registration: stranger.registration({ registrationGeneration: generation("g") }),
+      },
+      { kind: "follower.heartbeat", ...base, ...presented, requestId: peer.nextId() },
+      {
+        kind: "follower.callApi",
+        ...base,
+        ...presented,
+        requestId: peer.nextId(),
+        method: "call",
+        args: ["sendMessage", { chat_id: owner, message_thread_id: peer.thread, text: "x" }],
+      },
+      {
+        kind: "leader.forwardMessage",
+        requestId: peer.nextId(),
+        ...presented,
+        recipientInstanceId: peer.id,
+        recipientRegistrationGeneration: peer.generation,
+        delivery: {
+          deliveryId: `telegram-follower-v1-${"0".repeat(64)}`,
+          sourceUpdateId: updateId(1),
+          recipientBindingKey: peer.registration().profileKey ?? never(),
+        },
+        sentAtMs: 1,
+      },
+    ];
+    for (const request of requests) {
+      const { ok, message, error } = await peer.send(request);
+      expect({ ok, message, error }, request.kind).toEqual({
+        ok: false,
+        message: wireText.unauthorized,
+        error: undefined,
+      });
+    }
+    expect(world.telegram.calls).toHaveLength(calls);
+    expect(peer.received).toEqual([]);
+    expect((await world.store.status.read()).registrations).toHaveLength(2);
+    expect(world.counted.filter((reason) => reason === "request-unauthorized")).toHaveLength(requests.length);
+  },
+);
+
+test("protocol/O-1: every answer to a registration says who gives it, also to one that is not authorised", async () => {
+  const world = await startLeader();
+  const stranger = await V1Peer.open(world);
+  const ack = await stranger.send({
+    kind: "follower.register",
+    requestId: "r",
+    auth: "wrong",
+    registration: stranger.registration(),
+  });
+  expect(ack).toMatchObject({ ok: false, message: wireText.unauthorized, protocol: { protocolVersion: 1 } });
+});
+
+function never(): never {
+  throw new Error("the peer has a seat of its own");
+}
