@@ -7,11 +7,13 @@ import os from "node:os";
 import { parseArgs } from "node:util";
 import type { Result } from "./figures.ts";
 import { benchFailover, benchMemory, benchStart } from "./processes.ts";
+import { benchWire } from "./wire.ts";
 
 const suites: Readonly<Record<string, () => Promise<Result[]>>> = {
   failover: benchFailover,
   start: benchStart,
   memory: benchMemory,
+  wire: benchWire,
 };
 
 const { values } = parseArgs({

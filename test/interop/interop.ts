@@ -1,0 +1,156 @@
+/**
+ * `npm run interop -- --as leader|follower --socket PATH --secret S`: one instance of ours facing a foreign v1 process, and
+ * every line between them on stdout, secrets redacted.
+ *
+ * Stand-ins: our store is in memory, and the Bot API behind our leader gives fixed answers (threads counted up from 42).
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { systemClock } from "../../adapters/host/clock.ts";
+import { systemIds } from "../../adapters/host/ids.ts";
+import { systemProcesses } from "../../adapters/host/processes.ts";
+import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
+import type { FrameTap } from "../../adapters/transport/unix/frame-tap.ts";
+import { capability } from "../../machines/wire/constants.ts";
+import { ForeignLeader } from "./lab/foreign-leader.ts";
+import { countingIds, identityOf, openLab, v1Capabilities, type Lab } from "./lab/lab.ts";
+import { scriptedTelegram } from "./lab/telegram.ts";
+
+const usage = `npm run interop -- --as leader|follower --socket PATH --secret S [options]
+
+  --as leader     serve at PATH; followers that know S may register
+  --as follower   register at the leader that serves at PATH
+  --say TEXT      as follower: send this message once registered
+  --leave         as follower: give the thread up at the end
+  --seconds N     end after N seconds (default: at SIGINT or SIGTERM)
+  --chat ID       the chat, and the user, of the line (default 7)
+  --name NAME     the name of our seat (default "interop")
+  --help          this text`;
+
+const { values } = parseArgs({
+  options: {
+    as: { type: "string" },
+    socket: { type: "string" },
+    secret: { type: "string" },
+    say: { type: "string" },
+    leave: { type: "boolean", default: false },
+    seconds: { type: "string" },
+    chat: { type: "string", default: "7" },
+    name: { type: "string", default: "interop" },
+    help: { type: "boolean", default: false },
+  },
+});
+
+interface Wanted {
+  readonly as: "leader" | "follower";
+  readonly socket: string;
+  readonly secret: string;
+  readonly chat: number;
+  readonly seconds: number | null;
+}
+
+function wantedFrom(): Wanted | string {
+  const { as, socket, secret } = values;
+  const [chat, seconds] = [Number(values.chat), values.seconds === undefined ? null : Number(values.seconds)];
+  if (as !== "leader" && as !== "follower") return "--as must be leader or follower";
+  if (socket === undefined || socket === "") return "--socket PATH is missing";
+  if (secret === undefined || secret === "") return "--secret S is missing";
+  if (!Number.isSafeInteger(chat)) return "--chat must be a whole number";
+  if (seconds !== null && !(seconds > 0)) return "--seconds must be a positive number";
+  return { as, socket: path.resolve(socket), secret, chat, seconds };
+}
+
+/** Each line as it is on the wire, with where it went; whatever holds the secret holds "[secret]" instead. */
+function printer(secret: string): FrameTap {
+  const hidden = JSON.stringify(secret).slice(1, -1);
+  return ({ address, end, direction, line }) => {
+    const arrow = direction === "in" ? "<" : ">";
+    const shown = line.replaceAll(hidden, "[secret]").replaceAll(/("auth":")[^"]*/g, "$1[secret]");
+    console.log(`${new Date().toISOString()} ${end} ${address} ${arrow} ${shown}`);
+  };
+}
+
+const ended = (seconds: number | null): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => resolve());
+    if (seconds !== null) systemClock().setTimeout(resolve, seconds * 1_000);
+  });
+
+async function open({ as, socket, secret, chat }: Wanted, folder: string): Promise<Lab> {
+  const ids = countingIds(systemIds());
+  // A profile of its own: two of these must not take the same seat.
+  const store = openMemoryStore({
+    database: new MemoryDatabase(`interop-${String(process.pid)}`),
+    clock: systemClock(),
+  });
+  const foreign =
+    as === "leader"
+      ? null
+      : await ForeignLeader.lead(store, { endpoint: socket, secret, incarnation: systemProcesses().parent() });
+  let messages = 900;
+  return openLab({
+    me: ids.instanceId(process.pid, Date.now()),
+    name: values.name,
+    secret: as === "leader" ? secret : ids.secret(),
+    chat,
+    identity: identityOf("partyline", as === "leader" ? v1Capabilities : [capability.durableAdmission]),
+    ids,
+    telegram: scriptedTelegram(42, ({ method }) =>
+      method === "sendMessage" ? { message_id: (messages += 1) } : undefined,
+    ),
+    store,
+    folder,
+    leaderAddress: socket,
+    log: { event: () => undefined },
+    counters: {
+      count: (reason) => {
+        console.log(`${new Date().toISOString()} ${reason}`);
+      },
+    },
+    tap: printer(secret),
+    handOut: ({ id }) => {
+      console.log(`${new Date().toISOString()} update ${id} is ours and was handed out`);
+    },
+    ...(foreign === null ? {} : { around: foreign.around }),
+  });
+}
+
+async function main(): Promise<number> {
+  if (values.help) {
+    console.log(usage);
+    return 0;
+  }
+  const wanted = wantedFrom();
+  if (typeof wanted === "string") {
+    console.error(`interop: ${wanted}\n\n${usage}`);
+    return 2;
+  }
+  const over = ended(wanted.seconds);
+  const folder = mkdtempSync(path.join(os.tmpdir(), "pli-"));
+  const lab = await open(wanted, folder);
+  try {
+    if (values.say !== undefined && wanted.as === "follower") {
+      const { actor } = lab.instance;
+      const thread = await Promise.race([
+        new Promise<number | undefined>((resolve) => {
+          actor.on("instance.ready", (fact) => resolve(fact.thread?.target.threadId));
+        }),
+        over,
+      ]);
+      if (thread !== undefined) {
+        const body = { chat_id: wanted.chat, message_thread_id: thread, text: values.say };
+        const outcome = await lab.instance.call({ method: "sendMessage", body });
+        console.log(`the call: ${JSON.stringify(outcome)}`);
+      }
+    }
+    await over;
+  } finally {
+    await lab.stop(values.leave);
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return 0;
+}
+
+process.exitCode = await main();
