@@ -38,6 +38,7 @@ import { defaultMembershipTimings } from "./machines/membership.machine.ts";
 import { defaultSeatTimings } from "./machines/registration.machine.ts";
 import { roleOf } from "./machines/role.rules.ts";
 import type { Role } from "./machines/role.rules.ts";
+import { defaultThreadGraceMs } from "./machines/reconciliation.types.ts";
 import { faultOfName } from "./machines/seat.rules.ts";
 import { capability, protocolVersion } from "./machines/wire/constants.ts";
 import { Handlers } from "./services/handlers.ts";
@@ -85,6 +86,13 @@ export interface InstanceOptions {
    * `agentDir`, an absolute folder that all of them share. Default: no v1 peers.
    */
   readonly compat?: { readonly agentDir: string };
+  /**
+   * How long the thread outlives this process, in milliseconds, whether it stopped or was killed; it is deleted then, unless
+   * the seat is taken again before. Its updates wait as long. Default 600000, 0 = deleted at once.
+   */
+  readonly threadGraceMs?: number;
+  /** The thread is never deleted for the end of this process, only by `stop({ leave: true })` or the operator. Default false. */
+  readonly keepThread?: boolean;
   /** Changes to the lease's timings; all instances of a profile should use the same. */
   readonly lease?: Partial<LeaseTimings>;
   /** Where diagnostics go, already free of secrets. Default: nowhere. */
@@ -265,6 +273,7 @@ function checkOptions(options: InstanceOptions): void {
       ? null
       : "compat.agentDir must be an absolute path: the agent folder that the v1 processes share",
     faultOfTimings({ ...defaultLeaseTimings, ...options.lease }),
+    options.threadGraceMs === undefined || options.threadGraceMs >= 0 ? null : "threadGraceMs must not be negative",
     options.pollSeconds === undefined || (options.pollSeconds >= 1 && options.pollSeconds <= 50)
       ? null
       : "pollSeconds must lie between 1 and 50",
@@ -291,6 +300,7 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
     membership: defaultMembershipTimings,
     pollSeconds: options.pollSeconds ?? 30,
     capabilityMs: 2_500,
+    threadGraceMs: options.keepThread === true ? null : (options.threadGraceMs ?? defaultThreadGraceMs),
   };
 }
 

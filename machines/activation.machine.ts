@@ -72,7 +72,8 @@ export interface ActivationContext extends ActivationInput {
 }
 
 export interface SeatOwnAnswer {
-  readonly kind: "committed" | "fenced";
+  /** `threadGone`: our thread is being deleted, or has been. */
+  readonly kind: "committed" | "threadGone" | "fenced";
 }
 export interface SeatOwnInput {
   readonly epoch: Epoch;
@@ -292,6 +293,11 @@ export const activationMachine = createMachine({
         }),
         onDone: [
           { guard: ({ event }) => event.output.kind === "committed", target: "serving" },
+          {
+            guard: ({ event }) => event.output.kind === "threadGone",
+            target: "rollingBack",
+            actions: emit(troubled("thread", "our former thread is being deleted: we ask for another")),
+          },
           { target: "fencedOff" },
         ],
         onError: { target: "rollingBack", actions: emit(({ event }) => troubled("unavailable", String(event.error))) },

@@ -12,7 +12,7 @@
  */
 import { assign, emit, sendTo, setup } from "xstate";
 import type { ActivationCommand } from "./activation.machine.ts";
-import { cleanupMachine } from "./cleanup.machine.ts";
+import { cleanupMachine, givingUp, reasonNotRemoved } from "./cleanup.machine.ts";
 import { epoch } from "./ids.ts";
 import type { SeatKey, ThreadTarget } from "./ids.ts";
 import { seatKey } from "./ids.ts";
@@ -367,13 +367,13 @@ export const instanceMachine = chart.createMachine({
               on: farewell,
               invoke: {
                 src: "cleanup",
-                input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, target: ownThread(context) }),
+                input: ({ context }) => givingUp(context, ownThread(context)),
                 onDone: [
                   { guard: ({ event }) => event.output.kind === "removed", target: "stopping" },
                   {
                     target: "stopping",
                     actions: emit(({ event: { output } }) =>
-                      threadTrouble(output.kind === "failed" ? output.reason : "the lease was lost"),
+                      threadTrouble(output.kind === "removed" ? "" : reasonNotRemoved(output)),
                     ),
                   },
                 ],

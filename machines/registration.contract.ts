@@ -4,6 +4,8 @@
  * Owns: the words between the seat's chart and its surroundings. Does not own: any decision.
  */
 import type { BoundThread, ChatId, Epoch, Generation, Incarnation, InstanceId, SeatKey } from "./ids.ts";
+import { reasonNotRemoved } from "./cleanup.machine.ts";
+import type { CleanupOutput } from "./cleanup.machine.ts";
 import type { CompanionFailed } from "./slots.ts";
 
 export interface RegistrationInput {
@@ -23,8 +25,16 @@ export interface SeatTimings {
   /** Between looks at a suspect. Default 1000. */
   readonly suspectMs: number;
   readonly proofLooksMax: number;
+  /** A deletion of the seat's former thread is waited out for so many looks, a quarter of a second apart. */
+  readonly lostThreadsMax: number;
 }
-export const defaultSeatTimings: SeatTimings = { silenceMs: 5_000, proofMs: 15, suspectMs: 1_000, proofLooksMax: 40 };
+export const defaultSeatTimings: SeatTimings = {
+  silenceMs: 5_000,
+  proofMs: 15,
+  suspectMs: 1_000,
+  proofLooksMax: 40,
+  lostThreadsMax: 20,
+};
 
 /** A follower as it presented itself. */
 export interface Follower {
@@ -84,8 +94,8 @@ export interface ProofRequest {
   readonly sitter: Sitter;
 }
 export interface CommitAnswer {
-  /** `superseded`: another process holds the seat by now. */
-  readonly kind: "committed" | "superseded" | "fenced";
+  /** `superseded`: another process holds the seat by now. `threadGone`: its thread is being deleted, or has been. */
+  readonly kind: "committed" | "superseded" | "threadGone" | "fenced";
 }
 export interface EndRegistrationAnswer {
   readonly kind: "ended" | "superseded" | "fenced";
@@ -106,3 +116,11 @@ export interface Candidate {
 
 export const candidateFrom = (event: RegistrationEvent, before: Candidate["before"]): Candidate | null =>
   event.type === "follower.register" ? { requestId: event.requestId, follower: event.follower, before } : null;
+
+/** What one who leaves is told of its thread. */
+export function farewellReply(output: CleanupOutput): SeatReply {
+  if (output.kind === "removed") return { kind: "left" };
+  return output.kind === "lostOwnership"
+    ? { kind: "lostOwnership" }
+    : { kind: "failed", reason: reasonNotRemoved(output) };
+}

@@ -12,7 +12,7 @@
  */
 import { and, assign, emit, setup } from "xstate";
 import type { BoundThread, Liveness } from "./ids.ts";
-import { cleanupMachine } from "./cleanup.machine.ts";
+import { cleanupMachine, givingUp } from "./cleanup.machine.ts";
 import { provisioningMachine } from "./provisioning.machine.ts";
 import type {
   Candidate,
@@ -28,7 +28,7 @@ import type {
   SeatWrite,
   Sitter,
 } from "./registration.contract.ts";
-import { candidateFrom } from "./registration.contract.ts";
+import { candidateFrom, farewellReply } from "./registration.contract.ts";
 import { companion, slot } from "./slots.ts";
 
 export * from "./registration.contract.ts";
@@ -41,10 +41,14 @@ export interface RegistrationContext extends RegistrationInput {
   readonly leaving: string;
   readonly deferred: readonly SeatRequest[];
   readonly looks: number;
+  /** Threads that this registration got and that were gone when it was committed. */
+  readonly lostThreads: number;
 }
 
 /** Requests of one seat held back at once; a peer that sends more gets an answer instead of a place. */
 const deferredMax = 64;
+const seatTaken = "another process holds this seat by now";
+const threadBeingDeleted = "the seat's former thread is being deleted, and Telegram has not confirmed it yet";
 
 function must<Value>(value: Value | null): Value {
   if (value === null) throw new Error("the registration chart acts on a follower it does not have");
@@ -106,10 +110,12 @@ const chart = base.extend({
     beginRegistration: base.assign({
       candidate: ({ context, event }) => candidateFrom(event, context.sitter === null ? "nobody" : "unheard"),
       candidateThread: null,
+      lostThreads: 0,
     }),
     beginReregistration: base.assign({
       candidate: ({ event }) => candidateFrom(event, "live"),
       candidateThread: null,
+      lostThreads: 0,
     }),
     defer: base.assign({
       deferred: ({ context, event }) =>
@@ -158,6 +164,7 @@ export const registrationMachine = chart.createMachine({
     leaving: "",
     deferred: [],
     looks: 0,
+    lostThreads: 0,
   }),
   initial: "beginning",
   on: {
@@ -244,12 +251,18 @@ export const registrationMachine = chart.createMachine({
             ],
           },
           {
-            guard: ({ event }) => event.output.kind === "superseded",
+            guard: ({ context, event }) =>
+              event.output.kind === "threadGone" && context.lostThreads < context.timings.lostThreadsMax,
+            target: "rethreading",
+            actions: assign({ lostThreads: ({ context }) => context.lostThreads + 1 }),
+          },
+          {
+            guard: ({ event }) => event.output.kind === "superseded" || event.output.kind === "threadGone",
             target: "settling",
-            actions: emit(({ context }) =>
+            actions: emit(({ context, event }) =>
               answer(must(context.candidate).requestId, {
                 kind: "refused",
-                reason: "another process holds this seat by now",
+                reason: event.output.kind === "superseded" ? seatTaken : threadBeingDeleted,
               }),
             ),
           },
@@ -262,6 +275,8 @@ export const registrationMachine = chart.createMachine({
         onError: "refencing",
       },
     },
+    /** Its thread is being deleted, or has been: it waits for the end of that, and gets another. */
+    rethreading: { on: whileMutating, after: { retryInterval: "provisioning" } },
     /** Whether the registration was written is not known. */
     refencing: { on: whileMutating, after: { retryInterval: "fencing" } },
 
@@ -409,11 +424,7 @@ export const registrationMachine = chart.createMachine({
       on: whileMutating,
       invoke: {
         src: "cleanup",
-        input: ({ context }) => ({
-          epoch: context.epoch,
-          seat: context.seat,
-          target: must(context.sitter).thread.target,
-        }),
+        input: ({ context }) => givingUp(context, must(context.sitter).thread.target),
         onDone: [
           {
             guard: ({ event }) => event.output.kind === "removed",
@@ -427,9 +438,7 @@ export const registrationMachine = chart.createMachine({
           // The seat stays taken, and the follower may ask again.
           {
             target: "live",
-            actions: emit(({ context, event: { output } }) =>
-              answer(context.leaving, output.kind === "failed" ? output : { kind: "lostOwnership" }),
-            ),
+            actions: emit(({ context, event: { output } }) => answer(context.leaving, farewellReply(output))),
           },
         ],
         onError: {

@@ -52,8 +52,17 @@ async function seatOwn(
   const generation = ids.generation(me);
   const outcome = await store.registrations.commit({
     epoch,
-    registration: { seat, instanceId: me, generation, incarnation, thread, atMs: stage.clock.nowMs() },
+    registration: {
+      seat,
+      instanceId: me,
+      generation,
+      incarnation,
+      thread,
+      atMs: stage.clock.nowMs(),
+      threadGraceMs: runtime.settings.threadGraceMs,
+    },
   });
+  if (outcome.kind === "threadGone") return { kind: "threadGone" };
   if (outcome.kind !== "committed") return { kind: "fenced" };
   // The activation has moved on: the place belongs to whoever came after.
   if (signal.aborted) return { kind: "committed" };

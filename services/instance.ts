@@ -72,7 +72,12 @@ function provideSeating(runtime: Runtime) {
       readSeatClaims(runtime, input.name),
     ),
     claimSeat: fromPromise<ClaimAnswer, ClaimInput>(({ input }) =>
-      store.seats.claim({ ...input, instanceId: settings.me, incarnation: settings.incarnation }),
+      store.seats.claim({
+        ...input,
+        instanceId: settings.me,
+        incarnation: settings.incarnation,
+        threadGraceMs: settings.threadGraceMs,
+      }),
     ),
     releaseSeat: fromPromise<undefined, { readonly seat: SeatKey }>(async ({ input }) => {
       await store.seats.release({ seat: input.seat, instanceId: settings.me });

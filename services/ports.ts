@@ -29,6 +29,14 @@ import type {
 } from "../machines/ids.ts";
 import type { LeaseHolder, LeaseRecord, TakeoverEvidence } from "../machines/lease.rules.ts";
 import type {
+  Cleanup,
+  CleanupReason,
+  OperatorAnswer,
+  OperatorRequest,
+  ReconciliationView,
+  ThreadEvidence,
+} from "../machines/reconciliation.types.ts";
+import type {
   BegunProvision,
   Binding,
   HeldBinding,
@@ -140,11 +148,15 @@ export interface SeatStore {
   claimsOf(owner: string): Promise<readonly SeatClaim[]>;
   /** Compare-and-set on the present holder (`null` = nobody). `taken` names who holds it now. */
   claim(
-    request: SeatClaim & { readonly expected: InstanceId | null },
+    request: SeatClaim & {
+      readonly expected: InstanceId | null;
+      /** How long its thread outlives this holder, for whoever ends its registration; null = for ever. */
+      readonly threadGraceMs: number | null;
+    },
   ): Promise<{ readonly kind: "claimed" } | { readonly kind: "taken"; readonly by: SeatClaim }>;
   /**
    * Gives the seat up if `instanceId` holds it; otherwise does nothing. In the same transaction its registration ends
-   * (`stopped`) and what it had in hand goes back to pending, marked redelivered.
+   * (`stopped`), what it had in hand goes back to pending, marked redelivered, and its thread's grace time begins.
    */
   release(request: { readonly seat: SeatKey; readonly instanceId: InstanceId }): Promise<void>;
   /**
@@ -164,23 +176,27 @@ export interface SeatRegistration {
   /** Null while the bot has no topics (classic): the seat then has the whole chat. */
   readonly thread: BoundThread | null;
   readonly atMs: number;
+  /** How long its thread outlives it; null = for ever. The wish of the seat's holder (`SeatStore.claim`) goes before. */
+  readonly threadGraceMs: number | null;
 }
 
-export type SeatEnd = "died" | "left" | "stopped";
+/** `forgotten`: the operator said so, or its deadline passed, though nothing was proven. */
+export type SeatEnd = "died" | "left" | "stopped" | "forgotten";
 
 export interface RegistrationStore {
   /**
    * Makes `registration` the seat's current one. In the same transaction: any clean-up of the seat's thread is
    * cancelled, and entries claimed by earlier instances of this seat go back to pending, marked redelivered.
    * `superseded` when another instance holds the seat (`SeatStore.claim`): a late word of one that is gone.
+   * `threadGone` when its thread is being deleted or has been: another one must be found.
    */
   commit(request: {
     readonly epoch: Epoch;
     readonly registration: SeatRegistration;
-  }): Promise<{ readonly kind: "committed" | "superseded" } | Fenced>;
+  }): Promise<{ readonly kind: "committed" | "superseded" | "threadGone" } | Fenced>;
   /**
    * Ends a registration if its generation is still current; what its holder had in hand goes back to pending, marked
-   * redelivered. The thread stays bound. `atMs` is shown in status.
+   * redelivered. The thread stays bound, and its grace time begins at `atMs`; `forgotten` also ends the holder's claim.
    */
   end(request: {
     readonly epoch: Epoch;
@@ -256,19 +272,91 @@ export interface ThreadStore {
     readonly epoch: Epoch;
     readonly leftover: LeftoverThread;
   }): Promise<{ readonly kind: "added" | "bound" } | Fenced>;
-  /** Writes the instruction to delete exactly this thread; survives restarts until confirmed or cancelled. */
-  intendCleanup(request: {
+}
+
+/** The words of a clean-up's attempt that did not delete the thread. */
+export interface CleanupPostponement {
+  readonly epoch: Epoch;
+  readonly target: ThreadTarget;
+  readonly reason: string;
+  readonly dueAtMs: number;
+  /** It is certain that the thread still exists: a registration may have it. Otherwise it stays held. */
+  readonly isCertain: boolean;
+}
+
+/** Threads that are to be deleted, from the first reason to the confirmation, and what else reconciliation lives on. */
+export interface CleanupStore {
+  /** Everything that reconciliation judges, as one consistent view. */
+  view(): Promise<ReconciliationView>;
+  /**
+   * Writes the instruction to delete exactly this thread; it survives everything but its confirmation or a newer
+   * registration. An instruction that exists keeps its phase, and becomes due when either is. Nothing for a thread that
+   * is gone already.
+   */
+  intend(request: {
     readonly epoch: Epoch;
     readonly seat: SeatKey;
+    readonly target: ThreadTarget;
+    readonly reason: CleanupReason;
+    readonly atMs: number;
+    readonly dueAtMs: number;
+  }): Promise<{ readonly kind: "intended" } | Fenced>;
+  /**
+   * The last proof, just before the call, in one transaction: from `begun` on no registration gets this thread.
+   * `superseded`: the instruction was cancelled, or another seat is bound to the thread. `held`: its seat has a current
+   * registration, or a holder other than `seenDead` (null = nobody); only asked where the reason needs proof (`ended`).
+   */
+  begin(request: {
+    readonly epoch: Epoch;
+    readonly target: ThreadTarget;
+    readonly seenDead: InstanceId | null;
+  }): Promise<
+    { readonly kind: "begun"; readonly attempts: number } | { readonly kind: "superseded" | "held" } | Fenced
+  >;
+  /** The attempt did not delete it, or not certainly: the instruction stays, due again at `dueAtMs`. */
+  postpone(request: CleanupPostponement): Promise<{ readonly kind: "noted" } | Fenced>;
+  /**
+   * The thread is gone: removes instruction, binding and leftover, ends the registration that has it (`left`), and
+   * remembers the thread as deleted. `superseded` when the instruction was cancelled meanwhile.
+   */
+  confirm(request: {
+    readonly epoch: Epoch;
     readonly target: ThreadTarget;
     readonly atMs: number;
-  }): Promise<{ readonly kind: "intended" } | Fenced>;
-  /** The thread is gone: removes instruction and binding. `superseded` when the instruction was cancelled meanwhile. */
-  confirmCleanup(request: {
+  }): Promise<{ readonly kind: "removed" | "superseded" } | Fenced>;
+  /** Takes the instruction back, unless a call may be under way. */
+  cancel(request: {
+    readonly epoch: Epoch;
+    readonly target: ThreadTarget;
+  }): Promise<{ readonly kind: "noted" } | Fenced>;
+  /** Takes a thread off the books, binding, leftover and instruction; Telegram keeps it as it is. */
+  unbind(request: {
+    readonly epoch: Epoch;
+    readonly target: ThreadTarget;
+  }): Promise<{ readonly kind: "noted" } | Fenced>;
+  /**
+   * Writes down what a service message says of a thread. A person's name for it is kept for good; any name becomes the
+   * bound thread's.
+   */
+  observe(request: {
+    readonly epoch: Epoch;
+    readonly evidence: ThreadEvidence;
+  }): Promise<{ readonly kind: "noted" } | Fenced>;
+  /** A seat whose holder can be proven neither alive nor dead, since when and why; null = that is over. */
+  doubt(request: {
     readonly epoch: Epoch;
     readonly seat: SeatKey;
-    readonly target: ThreadTarget;
-  }): Promise<{ readonly kind: "removed" | "superseded" } | Fenced>;
+    readonly generation: Generation;
+    readonly doubt: { readonly sinceMs: number; readonly reason: string } | null;
+  }): Promise<{ readonly kind: "noted" } | Fenced>;
+  /** The operator asks; any process may write it. The leader carries it out. */
+  ask(request: OperatorRequest): Promise<void>;
+  answer(request: {
+    readonly epoch: Epoch;
+    readonly answer: OperatorAnswer;
+  }): Promise<{ readonly kind: "noted" } | Fenced>;
+  /** What became of a request; null while nothing has. */
+  answerTo(id: string): Promise<OperatorAnswer | null>;
 }
 
 export interface AdmittedUpdate {
@@ -400,7 +488,7 @@ export interface StoreStatus {
   readonly provisions: readonly PendingProvision[];
   readonly lostThreads: ThreadView["lost"];
   readonly leftovers: ThreadView["leftovers"];
-  readonly cleanups: readonly { readonly seat: SeatKey; readonly target: ThreadTarget; readonly atMs: number }[];
+  readonly cleanups: readonly Cleanup[];
   readonly journal: { readonly waiting: number; readonly claimed: number; readonly deadLetters: number };
   readonly drops: Readonly<Record<string, number>>;
   readonly polling: { readonly okAtMs: number | null; readonly health: string };
@@ -411,6 +499,7 @@ export interface Store {
   readonly seats: SeatStore;
   readonly registrations: RegistrationStore;
   readonly threads: ThreadStore;
+  readonly cleanups: CleanupStore;
   readonly journal: JournalStore;
   readonly work: WorkStore;
   readonly ownership: OwnershipStore;

@@ -48,6 +48,7 @@ export function provideRegistration(runtime: Runtime, links: FollowerLinks) {
             incarnation: sitter.incarnation,
             thread: sitter.thread,
             atMs: stage.clock.nowMs(),
+            threadGraceMs: runtime.settings.threadGraceMs,
           },
         }),
       ),

@@ -42,6 +42,8 @@ export interface Settings {
   readonly membership: MembershipTimings;
   readonly pollSeconds: number;
   readonly capabilityMs: number;
+  /** How long this instance's thread, and that of a v1 peer we lead, outlives its process; null = for ever. */
+  readonly threadGraceMs: number | null;
 }
 
 /** Our own place: written when a registration was committed by us (leading) or acknowledged to us (following). */

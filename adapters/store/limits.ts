@@ -27,3 +27,8 @@ export const pollingUnknown = { okAtMs: null, health: "not polled yet" } as cons
 
 /** Whether a tombstone of `settledAtMs` still counts at `nowMs`. */
 export const isRemembered = (settledAtMs: number, nowMs: number): boolean => settledAtMs > nowMs - tombstoneKeepMs;
+
+/** What was seen of threads: the newest are kept. Thread ids are never given again, so an old one tells nothing new. */
+export const observationsMax = 5_000;
+/** How long an answer to the operator waits to be read. */
+export const operatorAnswerKeepMs = 24 * 3_600_000;

@@ -6,7 +6,7 @@
 const busy = "64 requests of one seat at once are beyond any bound; the chart's own tests send them";
 const defectOfAChild =
   "the child answers every failure of its slots by its output; only a defect of its own comes here";
-const mutating = ["provisioning", "fencing", "refencing", "ending", "disconnecting"];
+const mutating = ["provisioning", "fencing", "refencing", "rethreading", "ending", "disconnecting"];
 
 export const unreached: ReadonlyMap<string, string> = new Map([
   ...mutating.flatMap((state): [string, string][] => [

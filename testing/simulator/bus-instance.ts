@@ -81,6 +81,7 @@ const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret"
   membership: defaultMembershipTimings,
   pollSeconds: 25,
   capabilityMs: 60_000,
+  threadGraceMs: 600_000,
 });
 
 /** Counts the polls that are open, from the side of the process. */

@@ -26,7 +26,7 @@ export function watchLeaderWrites(inner: Store, { database, note }: LeaderWriteW
       note(request.epoch, current, answer.kind !== "fenced");
       return answer;
     };
-  const { journal, registrations, threads } = inner;
+  const { journal, registrations, threads, cleanups } = inner;
   return {
     ...inner,
     journal: {
@@ -47,8 +47,18 @@ export function watchLeaderWrites(inner: Store, { database, note }: LeaderWriteW
       mark: watched((r) => threads.mark(r)),
       lose: watched((r) => threads.lose(r)),
       addLeftover: watched((r) => threads.addLeftover(r)),
-      intendCleanup: watched((r) => threads.intendCleanup(r)),
-      confirmCleanup: watched((r) => threads.confirmCleanup(r)),
+    },
+    cleanups: {
+      ...cleanups,
+      intend: watched((r) => cleanups.intend(r)),
+      begin: watched((r) => cleanups.begin(r)),
+      postpone: watched((r) => cleanups.postpone(r)),
+      confirm: watched((r) => cleanups.confirm(r)),
+      cancel: watched((r) => cleanups.cancel(r)),
+      unbind: watched((r) => cleanups.unbind(r)),
+      observe: watched((r) => cleanups.observe(r)),
+      doubt: watched((r) => cleanups.doubt(r)),
+      answer: watched((r) => cleanups.answer(r)),
     },
   };
 }

@@ -8,9 +8,26 @@
 import type { Store } from "../../services/ports.ts";
 import { leaseOver, type Ask } from "./requests.ts";
 
+type AskStore = <Answer>(what: string, perform: () => Promise<Answer>) => Promise<Answer>;
+
+const cleanupsOver = (ask: AskStore, cleanups: Store["cleanups"]): Store["cleanups"] => ({
+  view: () => ask("cleanups.view", () => cleanups.view()),
+  intend: (r) => ask(`cleanups.intend ${r.seat}`, () => cleanups.intend(r)),
+  begin: (r) => ask(`cleanups.begin ${r.target.threadId}`, () => cleanups.begin(r)),
+  postpone: (r) => ask(`cleanups.postpone ${r.target.threadId}`, () => cleanups.postpone(r)),
+  confirm: (r) => ask(`cleanups.confirm ${r.target.threadId}`, () => cleanups.confirm(r)),
+  cancel: (r) => ask(`cleanups.cancel ${r.target.threadId}`, () => cleanups.cancel(r)),
+  unbind: (r) => ask(`cleanups.unbind ${r.target.threadId}`, () => cleanups.unbind(r)),
+  observe: (r) => ask(`cleanups.observe ${r.evidence.target.threadId}`, () => cleanups.observe(r)),
+  doubt: (r) => ask(`cleanups.doubt ${r.seat}`, () => cleanups.doubt(r)),
+  ask: (r) => ask(`cleanups.ask ${r.id}`, () => cleanups.ask(r)),
+  answer: (r) => ask(`cleanups.answer ${r.answer.id}`, () => cleanups.answer(r)),
+  answerTo: (id) => ask(`cleanups.answerTo ${id}`, () => cleanups.answerTo(id)),
+});
+
 export function storeOver(request: Ask, inner: Store): Store {
-  const ask = <Answer>(what: string, perform: () => Promise<Answer>) => request({ what, canOutlive: true, perform });
-  const { seats, registrations, threads, journal, work, ownership, status } = inner;
+  const ask: AskStore = (what, perform) => request({ what, canOutlive: true, perform });
+  const { seats, registrations, threads, cleanups, journal, work, ownership, status } = inner;
   return {
     lease: leaseOver(request, inner.lease),
     seats: {
@@ -36,9 +53,8 @@ export function storeOver(request: Ask, inner: Store): Store {
       intend: (r) => ask(`threads.intend ${r.provision.seat}`, () => threads.intend(r)),
       bind: (r) => ask(`threads.bind ${r.binding.seat}`, () => threads.bind(r)),
       giveUp: (r) => ask(`threads.giveUp ${r.as}`, () => threads.giveUp(r)),
-      intendCleanup: (r) => ask(`threads.intendCleanup ${r.seat}`, () => threads.intendCleanup(r)),
-      confirmCleanup: (r) => ask(`threads.confirmCleanup ${r.seat}`, () => threads.confirmCleanup(r)),
     },
+    cleanups: cleanupsOver(ask, cleanups),
     journal: {
       cursor: () => ask("journal.cursor", () => journal.cursor()),
       admit: (r) => ask(`journal.admit ${r.updates.length}`, () => journal.admit(r)),

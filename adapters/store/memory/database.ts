@@ -18,6 +18,13 @@ import type {
 } from "../../../machines/ids.ts";
 import { epoch as epochOf } from "../../../machines/ids.ts";
 import type { LeaseHolder } from "../../../machines/lease.rules.ts";
+import type {
+  Cleanup,
+  Observation,
+  OperatorAnswer,
+  OperatorRequest,
+  SeatRecord,
+} from "../../../machines/reconciliation.types.ts";
 import type { LeftoverThread, LostThread } from "../../../machines/threads.rules.ts";
 import type {
   BegunProvision,
@@ -31,6 +38,8 @@ import type {
 } from "../../../services/ports.ts";
 import { closedError } from "../errors.ts";
 import { pollingUnknown } from "../limits.ts";
+
+export const keyOfThread = ({ chatId, threadId }: ThreadTarget): string => `${chatId}:${threadId}`;
 
 export interface Claim {
   readonly seat: SeatKey;
@@ -76,8 +85,15 @@ export class MemoryDatabase {
   lostThreads: readonly LostThread[] = [];
   /** By thread. */
   readonly leftovers = new Map<string, LeftoverThread>();
-  /** By seat and thread. */
-  readonly cleanups = new Map<string, StoreStatus["cleanups"][number]>();
+  /** By thread, like observations. */
+  readonly cleanups = new Map<string, Cleanup>();
+  readonly observations = new Map<string, Observation>();
+  readonly requests = new Map<string, OperatorRequest>();
+  readonly answers = new Map<string, { readonly answer: OperatorAnswer; readonly atMs: number }>();
+  /** What each holder of a seat wishes for its thread. */
+  readonly graceOfClaim = new Map<SeatKey, number | null>();
+  readonly endedAt = new Map<SeatKey, number>();
+  readonly doubts = new Map<SeatKey, NonNullable<SeatRecord["unprovable"]>>();
   /** Open entries in order of admission: a map keeps the order of first insertion, replacement included. */
   readonly updates = new Map<JournalSeq, OpenEntry>();
   /** Keys (id and digest) of open entries. */

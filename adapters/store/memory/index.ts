@@ -6,6 +6,7 @@
 import type { Clock, Store } from "../../../services/ports.ts";
 import { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { journalStore } from "./journal.ts";
+import { cleanupStore } from "./cleanups.ts";
 import { leaseStore } from "./lease.ts";
 import { seatStore } from "./seats.ts";
 import { ownershipStore, statusStore } from "./status.ts";
@@ -21,9 +22,10 @@ export function openMemoryStore(options: { readonly database: MemoryDatabase; re
   const handle = new MemoryHandle(database);
   return {
     lease: leaseStore(handle, clock),
-    seats: seatStore(handle),
+    seats: seatStore(handle, clock),
     registrations: registrationStore(handle),
     threads: threadStore(handle),
+    cleanups: cleanupStore(handle),
     journal: journalStore(handle),
     work: workStore(handle),
     ownership: ownershipStore(handle),

@@ -4,15 +4,37 @@
  * Owns: who is current on a seat, and what a new registration means to clean-ups and entries in hand. Does not own: proof.
  */
 import { sameTarget } from "../../../machines/ids.ts";
-import type { InstanceId, SeatKey } from "../../../machines/ids.ts";
-import type { RegistrationStore } from "../../../services/ports.ts";
-import type { MemoryHandle } from "./database.ts";
+import type { InstanceId, SeatKey, ThreadTarget } from "../../../machines/ids.ts";
+import type { RegistrationStore, SeatEnd } from "../../../services/ports.ts";
+import { cancelCleanup, intendCleanup, isThreadGone } from "./cleanups.ts";
+import type { MemoryDatabase, MemoryHandle } from "./database.ts";
+
+/** Ends the seat's registration if it stands; its bound thread outlives it by the grace time. */
+function endNow(db: MemoryDatabase, seat: SeatKey, reason: SeatEnd, atMs: number): void {
+  const present = db.registrations.get(seat);
+  if (present === undefined || present.ended !== null) return;
+  db.registrations.set(seat, { ...present, ended: reason });
+  db.endedAt.set(seat, atMs);
+  db.doubts.delete(seat);
+  if (present.threadGraceMs === null || reason === "left") return;
+  const dueAtMs = atMs + present.threadGraceMs;
+  for (const binding of db.bindings.values())
+    if (binding.seat === seat)
+      intendCleanup(db, { seat, target: binding.thread.target, reason: "ended", atMs, dueAtMs });
+}
+
+/** The thread is gone: whoever had it has left. */
+export function endOfThread(handle: MemoryHandle, target: ThreadTarget, atMs: number): void {
+  for (const { seat, thread, ended } of [...handle.db.registrations.values()]) {
+    if (ended !== null || thread === null || !sameTarget(thread.target, target)) continue;
+    endNow(handle.db, seat, "left", atMs);
+    returnWork(handle, seat, null);
+  }
+}
 
 /** The holder itself gives the seat up: its registration is over, and what it had in hand goes back. */
-export function endByHolder({ db }: MemoryHandle, seat: SeatKey, instanceId: InstanceId): void {
-  const present = db.registrations.get(seat);
-  if (present?.instanceId === instanceId && present.ended === null)
-    db.registrations.set(seat, { ...present, ended: "stopped" });
+export function endByHolder({ db }: MemoryHandle, seat: SeatKey, instanceId: InstanceId, atMs: number): void {
+  if (db.registrations.get(seat)?.instanceId === instanceId) endNow(db, seat, "stopped", atMs);
   for (const open of db.updates.values())
     if (open.claim?.seat === seat && open.claim.instanceId === instanceId)
       db.replaceEntry({ ...open, claim: null, entry: { ...open.entry, redelivered: true } });
@@ -33,19 +55,25 @@ export function registrationStore(handle: MemoryHandle): RegistrationStore {
         const { seat, instanceId, thread } = registration;
         const holder = db.seatClaims.get(seat);
         if (holder !== undefined && holder.instanceId !== instanceId) return { kind: "superseded" } as const;
-        db.registrations.set(seat, { ...registration, ended: null });
-        for (const [key, cleanup] of db.cleanups)
-          if (thread !== null && sameTarget(cleanup.target, thread.target)) db.cleanups.delete(key);
+        if (thread !== null && isThreadGone(db, thread.target)) return { kind: "threadGone" } as const;
+        const wish = holder === undefined ? undefined : db.graceOfClaim.get(seat);
+        const threadGraceMs = wish === undefined ? registration.threadGraceMs : wish;
+        db.registrations.set(seat, { ...registration, threadGraceMs, ended: null });
+        db.endedAt.delete(seat);
+        db.doubts.delete(seat);
+        if (thread !== null) cancelCleanup(db, thread.target);
         returnWork(handle, seat, instanceId);
         return { kind: "committed" } as const;
       }),
 
-    end: ({ epoch, seat, generation, reason }) =>
+    end: ({ epoch, seat, generation, reason, atMs }) =>
       handle.runAsLeader(epoch, () => {
         const present = db.registrations.get(seat);
         if (present?.generation !== generation) return { kind: "superseded" } as const;
         // Ending twice keeps the first reason: the first answer may have been lost.
-        if (present.ended === null) db.registrations.set(seat, { ...present, ended: reason });
+        endNow(db, seat, reason, atMs);
+        if (reason === "forgotten" && db.seatClaims.get(seat)?.instanceId === present.instanceId)
+          db.seatClaims.delete(seat);
         returnWork(handle, seat, null);
         return { kind: "ended" } as const;
       }),

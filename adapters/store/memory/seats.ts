@@ -4,13 +4,13 @@
  * Owns: the compare-and-set on a seat's holder. Does not own: proof of life.
  */
 import { sameIncarnation } from "../../../machines/ids.ts";
-import type { SeatStore } from "../../../services/ports.ts";
+import type { Clock, SeatStore } from "../../../services/ports.ts";
 import { byBytes } from "../order.ts";
 import type { MemoryHandle } from "./database.ts";
 import { endByHolder } from "./registrations.ts";
 import { disownProvisions } from "./threads.ts";
 
-export function seatStore(handle: MemoryHandle): SeatStore {
+export function seatStore(handle: MemoryHandle, clock: Clock): SeatStore {
   const { db } = handle;
   return {
     profileId: () => handle.run(() => db.profileId),
@@ -24,7 +24,7 @@ export function seatStore(handle: MemoryHandle): SeatStore {
 
     holderOf: (seat) => handle.run(() => db.seatClaims.get(seat) ?? null),
 
-    claim: ({ seat, instanceId, incarnation, expected }) =>
+    claim: ({ seat, instanceId, incarnation, expected, threadGraceMs }) =>
       handle.run(() => {
         const by = db.seatClaims.get(seat);
         if (by !== undefined && by.instanceId !== expected) {
@@ -32,6 +32,7 @@ export function seatStore(handle: MemoryHandle): SeatStore {
           return isMine ? ({ kind: "claimed" } as const) : ({ kind: "taken", by } as const);
         }
         db.seatClaims.set(seat, { seat, instanceId, incarnation });
+        db.graceOfClaim.set(seat, threadGraceMs);
         return { kind: "claimed" } as const;
       }),
 
@@ -39,7 +40,7 @@ export function seatStore(handle: MemoryHandle): SeatStore {
       handle.run(() => {
         if (db.seatClaims.get(seat)?.instanceId !== instanceId) return;
         db.seatClaims.delete(seat);
-        endByHolder(handle, seat, instanceId);
+        endByHolder(handle, seat, instanceId, clock.nowMs());
       }),
 
     disown: ({ seat, instanceId }) =>

@@ -8,7 +8,8 @@ import type { Clock, OwnershipStore, StatusStore } from "../../../services/ports
 import { byBytes } from "../order.ts";
 import type { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { readLease } from "./lease.ts";
-import { allBindings, allCleanups, allLeftovers, allProvisions } from "./threads.ts";
+import { allCleanups } from "./cleanups.ts";
+import { allBindings, allLeftovers, allProvisions } from "./threads.ts";
 
 export function ownershipStore(handle: MemoryHandle): OwnershipStore {
   const { owners } = handle.db;

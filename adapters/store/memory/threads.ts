@@ -1,16 +1,16 @@
 /**
- * Threads in memory: bindings, begun creations and what they made, what was lost, what is left over, clean-up instructions.
+ * Threads in memory: bindings, begun creations and what they made, what was lost, what is left over.
  *
  * Owns: their rules of uniqueness (see the SQLite twin). Does not own: which thread a seat should get.
  */
 import { sameTarget, type ChatId, type SeatKey, type ThreadTarget } from "../../../machines/ids.ts";
 import { lostThreadsMax } from "../../../machines/threads.rules.ts";
 import type { HeldBinding, LeftoverThread } from "../../../machines/threads.rules.ts";
-import type { BegunProvision, Binding, PendingProvision, StoreStatus, ThreadStore } from "../../../services/ports.ts";
+import type { BegunProvision, Binding, PendingProvision, ThreadStore } from "../../../services/ports.ts";
 import { byBytes } from "../order.ts";
+import { intendCleanup } from "./cleanups.ts";
 import type { MemoryDatabase, MemoryHandle } from "./database.ts";
 
-const cleanupKey = (seat: SeatKey, target: ThreadTarget): string => `${target.chatId}:${target.threadId}:${seat}`;
 const bindingKey = (seat: SeatKey, chatId: ChatId): string => `${chatId}:${seat}`;
 const threadKey = (target: ThreadTarget): string => `${target.chatId}:${target.threadId}`;
 
@@ -33,15 +33,6 @@ export const allProvisions = (db: MemoryDatabase): readonly PendingProvision[] =
 
 export const allLeftovers = (db: MemoryDatabase): readonly LeftoverThread[] =>
   [...db.leftovers.values()].sort((a, b) => a.target.chatId - b.target.chatId || a.target.threadId - b.target.threadId);
-
-export const allCleanups = (db: MemoryDatabase): StoreStatus["cleanups"] =>
-  [...db.cleanups.values()].sort(
-    (a, b) =>
-      a.atMs - b.atMs ||
-      byBytes(a.seat, b.seat) ||
-      a.target.chatId - b.target.chatId ||
-      a.target.threadId - b.target.threadId,
-  );
 
 /** The seat's holder has left for good: creations begun for it are unwanted. */
 export function disownProvisions(db: MemoryDatabase, seat: SeatKey): void {
@@ -123,7 +114,7 @@ function creations(handle: MemoryHandle): Creations {
         if (provisionId !== null && endProvision(db, provisionId)) {
           const { seat, provenAtMs: atMs } = binding;
           const { target } = binding.thread;
-          db.cleanups.set(cleanupKey(seat, target), { seat, target, atMs });
+          intendCleanup(db, { seat, target, reason: "left", atMs, dueAtMs: atMs });
           return { kind: "unwanted" } as const;
         }
         bind(db, binding);
@@ -199,21 +190,5 @@ export function threadStore(handle: MemoryHandle): ThreadStore {
 
     ...creations(handle),
     ...standings(handle),
-
-    intendCleanup: ({ epoch, seat, target, atMs }) =>
-      handle.runAsLeader(epoch, () => {
-        db.cleanups.set(cleanupKey(seat, target), { seat, target, atMs });
-        return { kind: "intended" } as const;
-      }),
-
-    confirmCleanup: ({ epoch, seat, target }) =>
-      handle.runAsLeader(epoch, () => {
-        if (!db.cleanups.delete(cleanupKey(seat, target))) return { kind: "superseded" } as const;
-        const key = bindingKey(seat, target.chatId);
-        const binding = db.bindings.get(key);
-        if (binding !== undefined && sameTarget(binding.thread.target, target)) db.bindings.delete(key);
-        db.leftovers.delete(threadKey(target));
-        return { kind: "removed" } as const;
-      }),
   };
 }

@@ -8,6 +8,7 @@ import type { Clock, Store } from "../../../services/ports.ts";
 import type { Refused } from "../errors.ts";
 import { Connection } from "./connection.ts";
 import { journalStore } from "./journal.ts";
+import { cleanupStore } from "./cleanups.ts";
 import { leaseStore } from "./lease.ts";
 import { openDatabase } from "./open.ts";
 import { ownershipStore } from "./ownership.ts";
@@ -39,6 +40,7 @@ export async function openSqliteStore(options: {
     seats: seatStore(connection, opened.profileId, clock),
     registrations: registrationStore(connection),
     threads: threadStore(connection),
+    cleanups: cleanupStore(connection),
     journal: journalStore(connection),
     work: workStore(connection),
     ownership: ownershipStore(connection, clock),

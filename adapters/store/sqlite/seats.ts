@@ -22,8 +22,9 @@ const sql = {
   get: "SELECT seat, instance_id, incarnation FROM seat_claims WHERE seat = ?",
   // A prefix as a range of the primary key: ';' is the character after ':'.
   ofOwner: "SELECT seat, instance_id, incarnation FROM seat_claims WHERE seat >= ? AND seat < ? ORDER BY seat",
-  put: `INSERT INTO seat_claims (seat, instance_id, incarnation) VALUES (?, ?, ?)
-    ON CONFLICT (seat) DO UPDATE SET instance_id = excluded.instance_id, incarnation = excluded.incarnation`,
+  put: `INSERT INTO seat_claims (seat, instance_id, incarnation, grace_ms) VALUES (?, ?, ?, ?)
+    ON CONFLICT (seat) DO UPDATE SET instance_id = excluded.instance_id, incarnation = excluded.incarnation,
+      grace_ms = excluded.grace_ms`,
   remove: "DELETE FROM seat_claims WHERE seat = ? AND instance_id = ?",
 } as const;
 
@@ -48,7 +49,7 @@ export function seatStore(connection: Connection, profileId: string, clock: Cloc
         return row === undefined ? null : claimOf(row);
       }),
 
-    claim: ({ seat, instanceId, incarnation, expected }) =>
+    claim: ({ seat, instanceId, incarnation, expected, threadGraceMs }) =>
       connection.write(() => {
         const row = connection.sql<SeatClaimRow>(sql.get).get(seat);
         if (row !== undefined && row.instance_id !== expected) {
@@ -56,7 +57,7 @@ export function seatStore(connection: Connection, profileId: string, clock: Cloc
           const isMine = by.instanceId === instanceId && sameIncarnation(by.incarnation, incarnation);
           return isMine ? ({ kind: "claimed" } as const) : ({ kind: "taken", by } as const);
         }
-        connection.sql(sql.put).run(seat, instanceId, JSON.stringify(incarnation));
+        connection.sql(sql.put).run(seat, instanceId, JSON.stringify(incarnation), threadGraceMs);
         return { kind: "claimed" } as const;
       }),
 

@@ -10,7 +10,8 @@ import { addToCounter, readCounters } from "./counters.ts";
 import { journalSize, readCursor } from "./journal.ts";
 import { readGrantedAt, readLease, writeAsLeader } from "./lease.ts";
 import { allRegistrations } from "./registrations.ts";
-import { allBindings, allCleanups, allLeftovers, allLost, allProvisions } from "./threads.ts";
+import { allCleanups } from "./cleanups.ts";
+import { allBindings, allLeftovers, allLost, allProvisions } from "./threads.ts";
 
 const sql = {
   notePolling: `INSERT INTO polling (id, ok_at_ms, health) VALUES (1, ?, ?)

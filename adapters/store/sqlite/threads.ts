@@ -1,7 +1,7 @@
 /**
- * Threads: bindings, begun creations and what they made, what was lost, what is left over, clean-up instructions.
+ * Threads: bindings, begun creations and what they made, what was lost, what is left over.
  *
- * Owns: `bindings`, `provisions`, `created_threads`, `lost_threads`, `leftovers`, `cleanups`.
+ * Owns: `bindings`, `provisions`, `created_threads`, `lost_threads`, `leftovers`.
  * Does not own: which thread a seat should get.
  *
  * Invariants:
@@ -9,17 +9,17 @@
  * 2. A creation is begun only for a seat without a thread in that chat and without another begun creation that is wanted,
  *    and only in a slot that no binding and no begun creation of that chat has. The creation it replaces (`abandons`) does
  *    not count.
- * 3. Only the exact instruction (seat and thread) is confirmed; a cancelled one removes nothing.
- * 4. A thread that was ever told to us is in one of these tables until it is deleted or proven gone.
+ * 3. A thread that was ever told to us is in one of these tables until it is deleted or proven gone.
  */
 import type { ChatId, SeatKey, ThreadId, ThreadTarget } from "../../../machines/ids.ts";
 import { lostThreadsMax } from "../../../machines/threads.rules.ts";
 import type { HeldBinding, LeftoverThread, LostThread } from "../../../machines/threads.rules.ts";
 import type { BegunProvision, Binding, PendingProvision, ThreadStore } from "../../../services/ports.ts";
+import { intendCleanup } from "./cleanups.ts";
 import type { Connection } from "./connection.ts";
 import { writeAsLeader } from "./lease.ts";
-import { bindingOf, leftoverOf, lostOf, provisionOf, targetOf } from "./rows.ts";
-import type { BindingRow, LeftoverRow, LostRow, ProvisionRow, TargetRow } from "./rows.ts";
+import { bindingOf, leftoverOf, lostOf, provisionOf } from "./rows.ts";
+import type { BindingRow, LeftoverRow, LostRow, ProvisionRow } from "./rows.ts";
 
 const bindingColumns = `SELECT b.seat, b.chat_id, b.thread_id, b.slot, b.thread_name, b.created_at_ms, b.standing, b.reason,
     b.proven_at_ms, r.instance_id AS holder
@@ -34,7 +34,6 @@ const sql = {
     FROM provisions p LEFT JOIN created_threads c ON c.provision_id = p.id ORDER BY p.started_at_ms, p.id`,
   lost: "SELECT seat, chat_id, thread_id, slot, thread_name, reason, at_ms FROM lost_threads ORDER BY n",
   leftovers: "SELECT chat_id, thread_id, thread_name, seat, reason, at_ms FROM leftovers ORDER BY chat_id, thread_id",
-  cleanups: "SELECT seat, chat_id, thread_id, at_ms FROM cleanups ORDER BY at_ms, seat, chat_id, thread_id",
   loserOf: "SELECT seat FROM lost_threads WHERE chat_id = ? AND thread_id = ? ORDER BY n DESC LIMIT 1",
   conflictingProvision: `SELECT 1 FROM provisions
     WHERE (id = ? OR (seat = ? AND chat_id = ? AND status <> 'unwanted') OR (chat_id = ? AND slot = ?)) AND id IS NOT ?`,
@@ -67,10 +66,6 @@ const sql = {
     ON CONFLICT (chat_id, thread_id) DO UPDATE SET thread_name = excluded.thread_name, seat = excluded.seat,
       reason = excluded.reason, at_ms = excluded.at_ms`,
   removeLeftover: "DELETE FROM leftovers WHERE chat_id = ? AND thread_id = ?",
-  intendCleanup: `INSERT INTO cleanups (seat, chat_id, thread_id, at_ms) VALUES (?, ?, ?, ?)
-    ON CONFLICT (seat, chat_id, thread_id) DO UPDATE SET at_ms = excluded.at_ms`,
-  removeCleanup: "DELETE FROM cleanups WHERE seat = ? AND chat_id = ? AND thread_id = ?",
-  unbind: "DELETE FROM bindings WHERE seat = ? AND chat_id = ? AND thread_id = ?",
 } as const;
 
 export const allBindings = (connection: Connection): readonly HeldBinding[] =>
@@ -84,13 +79,6 @@ export const allLost = (connection: Connection): readonly LostThread[] =>
 
 export const allLeftovers = (connection: Connection): readonly LeftoverThread[] =>
   connection.sql<LeftoverRow>(sql.leftovers).all().map(leftoverOf);
-
-export function allCleanups(connection: Connection) {
-  return connection
-    .sql<TargetRow & { readonly seat: SeatKey; readonly at_ms: number }>(sql.cleanups)
-    .all()
-    .map((row) => ({ seat: row.seat, target: targetOf(row), atMs: row.at_ms }));
-}
 
 /** The seat's holder has left for good: creations begun for it are unwanted. */
 export function disownProvisions(connection: Connection, seat: SeatKey): void {
@@ -169,7 +157,8 @@ function creations(connection: Connection): Creations {
       writeAsLeader(connection, epoch, () => {
         const { seat, thread, provenAtMs } = binding;
         if (provisionId !== null && endProvision(connection, provisionId)) {
-          connection.sql(sql.intendCleanup).run(seat, thread.target.chatId, thread.target.threadId, provenAtMs);
+          const atMs = provenAtMs;
+          intendCleanup(connection, { seat, target: thread.target, reason: "left", atMs, dueAtMs: atMs });
           return { kind: "unwanted" } as const;
         }
         bind(connection, binding);
@@ -239,20 +228,5 @@ export function threadStore(connection: Connection): ThreadStore {
 
     ...creations(connection),
     ...standings(connection),
-
-    intendCleanup: ({ epoch, seat, target, atMs }) =>
-      writeAsLeader(connection, epoch, () => {
-        connection.sql(sql.intendCleanup).run(seat, target.chatId, target.threadId, atMs);
-        return { kind: "intended" } as const;
-      }),
-
-    confirmCleanup: ({ epoch, seat, target }) =>
-      writeAsLeader(connection, epoch, () => {
-        const removed = connection.sql(sql.removeCleanup).run(seat, target.chatId, target.threadId);
-        if (removed.changes === 0) return { kind: "superseded" } as const;
-        connection.sql(sql.unbind).run(seat, target.chatId, target.threadId);
-        connection.sql(sql.removeLeftover).run(target.chatId, target.threadId);
-        return { kind: "removed" } as const;
-      }),
   };
 }

@@ -102,6 +102,7 @@ export class ForeignLeader {
         incarnation: null,
         thread: null,
         atMs: connectedAtMs,
+        threadGraceMs: null,
       },
     });
   }

@@ -108,6 +108,7 @@ export function openLab(options: LabOptions): Lab {
       membership: defaultMembershipTimings,
       pollSeconds: 25,
       capabilityMs: 60_000,
+      threadGraceMs: 600_000,
     },
     { handOut: options.handOut, drained: () => Promise.resolve(), isSecret: sameSecret },
   );

@@ -75,9 +75,14 @@ export interface RegistrationEnv {
   readonly registration: string | null;
   readonly binding: number | null;
   readonly provision: BegunProvision | null;
-  readonly isCleanupIntended: boolean;
+  /** The instruction to delete the seat's thread. */
+  readonly cleanup: "none" | "waiting" | "deleting";
+  /** Threads whose deletion was confirmed to the store. */
+  readonly confirmed: readonly number[];
   /** Threads of this seat at Telegram. */
   readonly threads: readonly number[];
+  /** The last id that Telegram gave: none is given twice. */
+  readonly lastThread: number;
   readonly nowMs: number;
   readonly left: RegistrationBudgets;
   // What the properties speak of:
@@ -86,6 +91,10 @@ export interface RegistrationEnv {
   readonly staleEffects: number;
   readonly isDoubled: boolean;
   readonly isInterleaved: boolean;
+  /** A thread was deleted that a registration had got after its clean-up was asked for. */
+  readonly isHeldDeleted: boolean;
+  /** A thread was deleted without an instruction under way. */
+  readonly isUnproven: boolean;
   readonly isLivingReplaced: boolean;
   readonly wrongWrites: readonly LeaderWriteView[];
 }
@@ -98,6 +107,8 @@ export interface RegistrationRules {
   readonly mayIntend: (env: RegistrationEnv, abandons: string | null) => boolean;
   /** Whether a registration is committed only for whoever holds the claim on the seat. */
   readonly comparesClaim: boolean;
+  /** Whether a registration is committed only for a thread that is not being deleted, and has not been. */
+  readonly heedsCleanup: boolean;
 }
 
 export const faithfulRegistration: RegistrationRules = {
@@ -106,11 +117,13 @@ export const faithfulRegistration: RegistrationRules = {
   mayWrite: (env, under) => under === env.epoch,
   mayIntend: (env, abandons) => env.binding === null && (env.provision === null || env.provision.id === abandons),
   comparesClaim: true,
+  heedsCleanup: true,
 };
 
 export const nameOf = (token: string): Name => (token.startsWith("A") ? "A" : "B");
 export const seat = seatKey("seat");
-export const chat = chatId(-1);
+/** A private chat: nothing is closed in it. */
+export const chat = chatId(1);
 export const threadOf = (id: number): BoundThread => ({
   target: { chatId: chat, threadId: threadId(id) },
   slot: "A",
@@ -130,8 +143,10 @@ export function beginning(bounds: RegistrationBounds): RegistrationEnv {
     registration: null,
     binding: null,
     provision: null,
-    isCleanupIntended: false,
+    cleanup: "none",
+    confirmed: [],
     threads: [],
+    lastThread: 0,
     nowMs: 0,
     left,
     committed: [],
@@ -139,6 +154,8 @@ export function beginning(bounds: RegistrationBounds): RegistrationEnv {
     staleEffects: 0,
     isDoubled: false,
     isInterleaved: false,
+    isHeldDeleted: false,
+    isUnproven: false,
     isLivingReplaced: false,
     wrongWrites: [],
   };

@@ -4,7 +4,12 @@
  *
  * Owns: outcomes and failures of requests, faithful to `RegistrationStore` and `ThreadStore` in services/ports.ts.
  */
-import type { CleanupInput } from "../../../machines/cleanup.machine.ts";
+import type {
+  BeginCleanupAnswer,
+  DeleteAnswer,
+  PostponeOrder,
+  ThreadOrder,
+} from "../../../machines/cleanup.machine.ts";
 import { epoch, instanceId, threadId } from "../../../machines/ids.ts";
 import type { Epoch, ThreadId } from "../../../machines/ids.ts";
 import type { CreateAnswer } from "../../../machines/provisioning.machine.ts";
@@ -43,6 +48,16 @@ export function commitOf(
       return [answered(env, { view: threadsOf(env), nowMs: env.nowMs })];
     case "createThread":
       return created(env).map(({ env: next, answer }) => answered(next, answer));
+    case "deleteThread":
+      return deleted(env, input as ThreadOrder).map(({ env: next, answer }) => answered(next, answer));
+    case "beginCleanup": {
+      const { epoch: under } = input as ThreadOrder;
+      if (!rules.mayWrite(env, under)) return [answered(env, { kind: "fenced" })];
+      const answer: BeginCleanupAnswer =
+        env.cleanup === "none" ? { kind: "superseded" } : { kind: "begun", attempts: 1 };
+      const begun = env.cleanup === "none" ? env : { ...env, cleanup: "deleting" as const };
+      return [answered(noted(begun, under), answer)];
+    }
     case "proveDeath": {
       const { sitter } = input as SeatWrite;
       const looks = [answered(env, env.people[nameOf(sitter.generation)].is === "here" ? "alive" : "dead")];
@@ -91,26 +106,38 @@ function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rule
       return { env: { ...env, provision }, kind: "noted" };
     }
     case "commitRegistration":
-      return registered(env, (input as SeatWrite).sitter, { leader, orphan, comparesClaim: rules.comparesClaim });
+      return registered(env, (input as SeatWrite).sitter, { leader, orphan, rules });
     case "endRegistration": {
       const { generation: token } = (input as SeatWrite).sitter;
       if (env.registration !== null && env.registration !== token) return { env, kind: "superseded" };
       return { env: { ...env, registration: null }, kind: "ended" };
     }
     case "intendCleanup": {
-      const intended = { ...env, isCleanupIntended: true };
+      const intended = { ...env, cleanup: env.cleanup === "deleting" ? env.cleanup : ("waiting" as const) };
       if (orphan) return { env: intended, kind: "intended" };
       // A farewell of another generation than the one that sits must not come to this.
       const sits = env.seats[leader]?.sits ?? null;
       const staleEffects = env.staleEffects + (sits !== null && env.farewells.includes(sits) ? 0 : 1);
       return { env: withSeat({ ...intended, staleEffects }, leader, { isCleaning: true }), kind: "intended" };
     }
-    case "deleteThread": {
-      const { threadId: gone } = (input as CleanupInput).target;
+    case "confirmCleanup": {
+      const { threadId: gone } = (input as ThreadOrder).target;
       const done = orphan ? env : withSeat(env, leader, { isCleaning: false });
-      const deleted = { ...done, threads: env.threads.filter((each) => each !== gone) };
-      if (!env.isCleanupIntended || env.binding !== gone) return { env: deleted, kind: "superseded" };
-      return { env: { ...deleted, binding: null, isCleanupIntended: false }, kind: "removed" };
+      if (env.cleanup === "none") return { env: done, kind: "superseded" };
+      const isBound = env.binding === gone;
+      const left: RegistrationEnv = {
+        ...done,
+        cleanup: "none",
+        confirmed: [...new Set([...env.confirmed, gone])].sort(),
+        binding: isBound ? null : env.binding,
+        registration: isBound ? null : env.registration,
+      };
+      return { env: left, kind: "removed" };
+    }
+    case "postponeCleanup": {
+      const done = orphan ? env : withSeat(env, leader, { isCleaning: false });
+      if (env.cleanup === "none") return { env: done, kind: "noted" };
+      return { env: { ...done, cleanup: (input as PostponeOrder).isCertain ? "waiting" : "deleting" }, kind: "noted" };
     }
     default:
       throw new Error(`the registration world answers no ${src}`);
@@ -123,25 +150,49 @@ function registered(
   {
     leader,
     orphan,
-    comparesClaim,
-  }: { readonly leader: number; readonly orphan: boolean; readonly comparesClaim: boolean },
+    rules: { comparesClaim, heedsCleanup },
+  }: { readonly leader: number; readonly orphan: boolean; readonly rules: RegistrationRules },
 ): Written {
   const token: string = sitter.generation;
   // B claims the seat before it registers, and only once A is dead or has left.
   const isClaimant = nameOf(token) === (env.people.B.attempts > 0 ? "B" : "A");
   if (comparesClaim && !isClaimant) return { env, kind: "superseded" };
   const before = env.registration;
+  const isGone = env.cleanup === "deleting" || env.confirmed.includes(sitter.thread.target.threadId);
+  if (isGone && heedsCleanup) return { env, kind: "threadGone" };
   return {
     kind: "committed",
     env: {
       ...env,
       registration: token,
-      isCleanupIntended: false,
+      cleanup: env.cleanup === "deleting" ? env.cleanup : "none",
       committed: [...new Set([...env.committed, token])].sort(),
       isInterleaved: env.isInterleaved || (!orphan && env.seats[leader]?.isCleaning === true),
       isLivingReplaced: env.isLivingReplaced || (before !== null && nameOf(before) === "B" && !isClaimant),
     },
   };
+}
+
+/** Telegram compares nothing: a call that left is carried out, whoever leads by then. */
+function deleted(
+  env: RegistrationEnv,
+  { target }: ThreadOrder,
+): readonly { readonly env: RegistrationEnv; readonly answer: DeleteAnswer }[] {
+  const isThere = env.threads.includes(target.threadId);
+  // A registration that came after the instruction is never its leaver's own.
+  const isHeld = isThere && env.binding === target.threadId && env.registration !== null;
+  const isOthers = isHeld && !env.farewells.includes(env.registration);
+  const done: RegistrationEnv = {
+    ...env,
+    threads: env.threads.filter((each) => each !== target.threadId),
+    isHeldDeleted: env.isHeldDeleted || isOthers,
+    isUnproven: env.isUnproven || (isThere && env.cleanup !== "deleting"),
+  };
+  const gone = { env: done, answer: { kind: "gone" } } as const;
+  if (env.left.troubles === 0) return [gone];
+  const kept = (next: RegistrationEnv, isCertain: boolean) =>
+    ({ env: spend(next, "troubles"), answer: { kind: "kept", reason: "", isCertain, retryAfterMs: 0 } }) as const;
+  return [gone, kept(env, true), kept(env, false), kept(done, false)];
 }
 
 const threadsOf = (env: RegistrationEnv): ThreadView => ({
@@ -165,10 +216,10 @@ const threadsOf = (env: RegistrationEnv): ThreadView => ({
 });
 
 function created(env: RegistrationEnv): readonly { readonly env: RegistrationEnv; readonly answer: CreateAnswer }[] {
-  const thread = Math.max(0, ...env.threads) + 1;
+  const thread = env.lastThread + 1;
   // After a quarter of an hour a second one is the rule's own choice.
   const isDoubled = env.isDoubled || (env.threads.length > 0 && env.nowMs === 0);
-  const done = { ...env, threads: [...env.threads, thread], isDoubled };
+  const done = { ...env, threads: [...env.threads, thread], lastThread: thread, isDoubled };
   const fine = { env: done, answer: { kind: "created", threadId: threadId(thread) } } as const;
   if (env.left.troubles === 0) return [fine];
   const trouble = (next: RegistrationEnv, kind: "rejected" | "ambiguous") =>

@@ -110,7 +110,7 @@ function openSeat(leader: number, sitter: Sitter | null): Order {
     seat,
     epoch: epoch(leader + 1),
     chatId: chat,
-    timings: { ...defaultSeatTimings, proofLooksMax: 2 },
+    timings: { ...defaultSeatTimings, proofLooksMax: 2, lostThreadsMax: 1 },
     sitter,
   };
   return { kind: "start", place: seatPlace(leader), as: `leader${leader + 1}`, input };
@@ -165,6 +165,7 @@ const seatChart = (machine: AnyStateMachine) =>
         asked: isAtRest ? null : { candidate, candidateThread },
         leaving: isLeaving ? rest.leaving : null,
         looks: isIn("confirmingDeath") ? rest.looks : 0,
+        lostThreads: isAtRest ? 0 : rest.lostThreads,
       };
     },
     facts: ["seat.answered", "seat.live", "seat.gone"],
@@ -351,6 +352,8 @@ function viewOf(env: RegistrationEnv, seen: readonly (RegistrationSeen | null)[]
   });
   if (env.isDoubled) own.add("provisioning/neverTwoThreads");
   if (env.isInterleaved) own.add("registration/neverInterleaved");
+  if (env.isHeldDeleted) own.add("cleanup/neverWhatIsHeld");
+  if (env.isUnproven) own.add("cleanup/instructionBeforeCall");
   if (env.isLivingReplaced) own.add("registration/deadNeverReplacesLiving");
   return {
     lease: { epoch: epoch(env.epoch), holder: null },

@@ -161,6 +161,7 @@ const composed = composeInstance(
     membership: defaultMembershipTimings,
     pollSeconds: 30,
     capabilityMs: 2_500,
+    threadGraceMs: 600_000,
   },
   {
     isSecret: sameSecret,

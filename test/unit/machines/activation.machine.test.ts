@@ -40,6 +40,12 @@ const companions = ["endpoint", "dispatcher", "poller"];
 const running = (chart: ReturnType<typeof start>) =>
   Object.keys(chart.requests).filter((src) => companions.includes(src));
 
+it("threads/S-56: asks for another thread when its own is being deleted, or has been", () => {
+  const chart = seating().answer("seatOwn", { kind: "threadGone" });
+  expect(chart.state).toBe("rollingBack");
+  expect(chart.latest).toMatchObject([{ type: "activation.troubled", trouble: "thread" }]);
+});
+
 describe("becoming the bus leader, in order", () => {
   it("thread, seat, endpoint, then dispatcher and poller; active when the poller has started", () => {
     const chart = start();

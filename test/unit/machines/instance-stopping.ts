@@ -139,15 +139,20 @@ describe("leaving for good", () => {
 
   it("as the leader, deletes the own thread under its epoch, while it still leads", () => {
     const instance = givingUp();
-    const cleanup = { epoch: 4, seat: mySeat, target: thread().target };
+    const cleanup = { epoch: 4, seat: mySeat, target: thread().target, asks: "left", seenDead: null };
     expect(instance.requests).toMatchObject({ cleanup, activation: {} });
     expect(instance.answer("cleanup", { kind: "removed" }).state).toBe("online.leading.stopping");
     expect(instance.latest).toEqual([]);
   });
 
   it.each([
-    ["it was not confirmed", () => givingUp().answer("cleanup", { kind: "failed", reason: "429" }), "429"],
+    [
+      "it was not confirmed",
+      () => givingUp().answer("cleanup", { kind: "failed", reason: "429", retryAfterMs: 1 }),
+      "429",
+    ],
     ["the store fenced it", () => givingUp().answer("cleanup", { kind: "lostOwnership" }), "the lease was lost"],
+    ["it has the thread again", () => givingUp().answer("cleanup", { kind: "held" }), "a newer registration has it"],
     ["giving it up broke", () => givingUp().fail("cleanup", new Error("broken")), "Error: broken"],
   ])("goes on, and says so, when the own thread could not be deleted: %s", (_, failed, reason) => {
     const instance = failed();

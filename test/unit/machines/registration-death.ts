@@ -1,6 +1,6 @@
 /** The tests of `registration.machine.test.ts` about silence, closed connections, proof of death and what comes after. */
 import { describe, expect, it } from "vitest";
-import { mySeat, rival } from "../../support/charts/samples.ts";
+import { mySeat, rival, thread } from "../../support/charts/samples.ts";
 import {
   answered,
   beat,
@@ -14,12 +14,33 @@ import {
   live,
   preserved,
   register,
+  repliesTo,
+  rethreading,
   sitter,
   suspect,
 } from "./registration-scenes.ts";
 
 const gone = (why: string) => ({ type: "seat.gone", instanceId: rival, why });
 const proof = { seat: mySeat, sitter: sitter("g1") };
+
+describe("threads/S-74: a thread that is being deleted, or has been", () => {
+  it("is waited for, and another one is asked for", () => {
+    const seat = rethreading();
+    expect(seat.timers).toEqual({ retryInterval: 250 });
+    expect(seat.facts).toEqual([]);
+    expect(seat.after("retryInterval").state).toBe("provisioning");
+    seat.answer("provisioning", bound).answer("commitRegistration", committed);
+    expect(repliesTo(seat, "register g1")).toEqual([{ kind: "registered", thread: thread() }]);
+  });
+
+  it("is a refusal when that takes too long: the follower may ask again", () => {
+    const seat = rethreading().after("retryInterval").answer("provisioning", bound);
+    seat.answer("commitRegistration", { kind: "threadGone" });
+    expect(seat.state).toBe("vacant");
+    const reason = "the seat's former thread is being deleted, and Telegram has not confirmed it yet";
+    expect(repliesTo(seat, "register g1")).toEqual([{ kind: "refused", reason }]);
+  });
+});
 
 describe("a connection that closed", () => {
   it("is a hint: the seat is routable no more, and its process is looked at", () => {

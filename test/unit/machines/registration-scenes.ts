@@ -5,7 +5,7 @@ import type { SeatReply, Sitter } from "../../../machines/registration.machine.t
 import { playChart } from "../../support/charts/play.ts";
 import { chat, follower, mySeat, thread } from "../../support/charts/samples.ts";
 
-export const timings = { ...defaultSeatTimings, proofLooksMax: 2 };
+export const timings = { ...defaultSeatTimings, proofLooksMax: 2, lostThreadsMax: 1 };
 
 export const register = (gen: string, requestId = `register ${gen}`) =>
   ({ type: "follower.register", requestId, follower: follower(gen) }) as const;
@@ -31,6 +31,7 @@ export const inherited = () => begun(sitter("g1"));
 
 export const provisioning = () => vacant().send(register("g1"));
 export const fencing = () => provisioning().answer("provisioning", bound);
+export const rethreading = () => fencing().answer("commitRegistration", { kind: "threadGone" });
 export const refencing = () => fencing().fail("commitRegistration");
 export const live = () => fencing().answer("commitRegistration", committed);
 /** Somebody sits, and another registration of the seat is under way. */

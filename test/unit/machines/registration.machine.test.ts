@@ -20,6 +20,7 @@ import {
   preserved,
   provisioning,
   refencing,
+  rethreading,
   register,
   replacing,
   repliesTo,
@@ -240,6 +241,7 @@ describe("requests of one seat never interleave", () => {
     ["a thread is provisioned", provisioning],
     ["a registration is committed", fencing],
     ["a registration waits to be committed again", refencing],
+    ["a registration waits for its former thread's deletion", rethreading],
     ["a death is written down", ending],
     ["a thread is given up", disconnecting],
   ] as const;
@@ -340,7 +342,9 @@ describe("a live seat", () => {
 describe("disconnecting for good", () => {
   it("gives the thread up under the epoch, then answers: the seat is vacant", () => {
     const seat = disconnecting();
-    expect(seat.requests).toEqual({ cleanup: { epoch: 4, seat: mySeat, target: thread().target } });
+    expect(seat.requests).toEqual({
+      cleanup: { epoch: 4, seat: mySeat, target: thread().target, asks: "left", seenDead: null },
+    });
     expect(repliesTo(seat, "disconnect g1")).toEqual([]);
     seat.answer("cleanup", { kind: "removed" });
     expect(seat.latest).toEqual([
@@ -359,8 +363,18 @@ describe("disconnecting for good", () => {
     ],
     [
       "the deletion is not confirmed",
-      () => disconnecting().answer("cleanup", { kind: "failed", reason: "429" }),
+      () => disconnecting().answer("cleanup", { kind: "failed", reason: "429", retryAfterMs: 1 }),
       { kind: "failed", reason: "429" },
+    ],
+    [
+      "it has the thread again",
+      () => disconnecting().answer("cleanup", { kind: "superseded" }),
+      { kind: "failed", reason: "a newer registration has it" },
+    ],
+    [
+      "somebody else holds it",
+      () => disconnecting().answer("cleanup", { kind: "held" }),
+      { kind: "failed", reason: "a newer registration has it" },
     ],
     [
       "giving the thread up broke",
@@ -395,7 +409,7 @@ it("reads like this from a registration to leaving", () => {
       emits seat.live (sitter: …)
       asks watchFollower (seat: manual:profile:one, sitter: …)
     follower.disconnect (requestId: disconnect g1, generation: g1) → disconnecting
-      asks cleanup (epoch: 4, seat: manual:profile:one, target: …)
+      asks cleanup (epoch: 4, seat: manual:profile:one, target: …, asks: left, seenDead: null)
     follower.register (requestId: register g2, follower: …) → disconnecting
     cleanup answered removed → provisioning
       emits seat.gone (instanceId: 200:2, why: left)

@@ -48,14 +48,21 @@ describe("a leader's writes", () => {
     "threads.intend": (store, old) => store.threads.intend(requestOf(old)),
     "threads.bind": (store, old) => store.threads.bind(requestOf(old)),
     "threads.giveUp": (store, old) => store.threads.giveUp(requestOf(old)),
-    "threads.intendCleanup": (store, old) => store.threads.intendCleanup(requestOf(old)),
-    "threads.confirmCleanup": (store, old) => store.threads.confirmCleanup(requestOf(old)),
+    "cleanups.intend": (store, old) => store.cleanups.intend(requestOf(old)),
+    "cleanups.begin": (store, old) => store.cleanups.begin(requestOf(old)),
+    "cleanups.postpone": (store, old) => store.cleanups.postpone(requestOf(old)),
+    "cleanups.confirm": (store, old) => store.cleanups.confirm(requestOf(old)),
+    "cleanups.cancel": (store, old) => store.cleanups.cancel(requestOf(old)),
+    "cleanups.unbind": (store, old) => store.cleanups.unbind(requestOf(old)),
+    "cleanups.observe": (store, old) => store.cleanups.observe(requestOf(old)),
+    "cleanups.doubt": (store, old) => store.cleanups.doubt(requestOf(old)),
+    "cleanups.answer": (store, old) => store.cleanups.answer(requestOf(old)),
   };
   /** A store of which every leader's write says `kind`. */
   const saying = (kind: string): Store => {
     const table = new Proxy({}, { get: () => () => Promise.resolve({ kind }) });
     // Only the tables that the watch touches are used.
-    return { journal: table, registrations: table, threads: table } as never;
+    return { journal: table, registrations: table, threads: table, cleanups: table } as never;
   };
 
   test.each(Object.keys(writes))(
@@ -84,7 +91,15 @@ describe("effects of an old generation", () => {
 
   test("a claim that is taken under it is caught", async () => {
     const database = new MemoryDatabase("simulated");
-    const registration = { seat, instanceId: me, generation: current, incarnation: null, thread: null, atMs: 0 };
+    const registration = {
+      seat,
+      instanceId: me,
+      generation: current,
+      incarnation: null,
+      thread: null,
+      atMs: 0,
+      threadGraceMs: null,
+    };
     database.registrations.set(seat, { ...registration, ended: null });
     const ghost = createRegistrationGhost(database);
     const claimUnder = async (given: typeof old) => {

@@ -70,7 +70,15 @@ async function createLine(change: (real: Store) => Partial<Store> = () => ({})) 
     durationMs: 6_000,
   } as const;
   const current = (await real.lease.acquire(request)).record.epoch;
-  const registration = { seat, generation: place.generation, thread: null, instanceId: me, incarnation, atMs: 0 };
+  const registration = {
+    seat,
+    generation: place.generation,
+    thread: null,
+    instanceId: me,
+    incarnation,
+    atMs: 0,
+    threadGraceMs: null,
+  };
   await real.registrations.commit({ epoch: current, registration });
   await real.journal.admit({ epoch: current, updates: [message(1), message(2)], cursor: updateId(3), nowMs: 0 });
   let minted = 0;

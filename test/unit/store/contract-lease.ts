@@ -22,9 +22,22 @@ export const leaderWrites: Readonly<Record<string, (store: Store, epoch: Epoch) 
       epoch: e,
       leftover: { target: the.target(8), threadName: "x", seat: null, reason: "x", atMs: 1 },
     }),
-  "threads.intendCleanup": (s, e) =>
-    s.threads.intendCleanup({ epoch: e, seat: the.seat(4), target: the.target(4), atMs: 1 }),
-  "threads.confirmCleanup": (s, e) => s.threads.confirmCleanup({ epoch: e, seat: the.seat(3), target: the.target(3) }),
+  "cleanups.intend": (s, e) => s.cleanups.intend({ epoch: e, ...the.cleanup(4, 4) }),
+  "cleanups.begin": (s, e) => s.cleanups.begin({ epoch: e, target: the.target(3), seenDead: null }),
+  "cleanups.postpone": (s, e) =>
+    s.cleanups.postpone({ epoch: e, target: the.target(3), reason: "no", dueAtMs: 9, isCertain: true }),
+  "cleanups.confirm": (s, e) => s.cleanups.confirm({ epoch: e, target: the.target(3), atMs: 8 }),
+  "cleanups.cancel": (s, e) => s.cleanups.cancel({ epoch: e, target: the.target(3) }),
+  "cleanups.unbind": (s, e) => s.cleanups.unbind({ epoch: e, target: the.target(3) }),
+  "cleanups.observe": (s, e) => s.cleanups.observe({ epoch: e, evidence: the.evidence(3, "renamed") }),
+  "cleanups.doubt": (s, e) =>
+    s.cleanups.doubt({
+      epoch: e,
+      seat: the.seat(1),
+      generation: the.generation("g1"),
+      doubt: { sinceMs: 5, reason: "another host" },
+    }),
+  "cleanups.answer": (s, e) => s.cleanups.answer({ epoch: e, answer: { id: "r1", kind: "done", text: "" } }),
   "journal.admit": (s, e) => the.admit(s, e, [the.update(700)]),
   "journal.drop": (s, e) => s.journal.drop({ epoch: e, seq: journalSeq(1), reason: "rule", nowMs: the.startMs }),
   "journal.deadLetter": (s, e) =>
@@ -37,7 +50,8 @@ async function furnish(store: Store, e: Epoch): Promise<void> {
   await store.registrations.commit({ epoch: e, registration: the.registration(1, 1, "g1") });
   await store.threads.bind({ epoch: e, provisionId: null, binding: the.binding(3, 3) });
   await store.threads.intend({ epoch: e, provision: the.provision("p2", 2, "B"), abandons: null });
-  await store.threads.intendCleanup({ epoch: e, seat: the.seat(3), target: the.target(3), atMs: 7 });
+  await store.cleanups.intend({ epoch: e, ...the.cleanup(3, 3) });
+  await store.cleanups.ask({ id: "r1", wish: { kind: "leave", seat: the.seat(1) }, atMs: 1 });
   await the.admit(store, e, [the.update(1), the.update(2, "lane-2")]);
   await store.ownership.record([{ chatId: chatId(1), messageId: messageId(1), seat: the.seat(1) }]);
 }
@@ -46,6 +60,7 @@ const picture = async (store: Store) => ({
   status: await store.status.read(),
   heads: await store.journal.heads({ except: [], limit: 100 }),
   view: await store.threads.view(),
+  reconciliation: await store.cleanups.view(),
 });
 
 export function leaseContract(make: () => Promise<Harness>): void {
@@ -216,6 +231,15 @@ export function leaseContract(make: () => Promise<Harness>): void {
     ) as unknown as Store; // a proxy of each part of a store is a store
     for (const write of Object.values(leaderWrites)) await write(watched, epoch(1));
     expect([...asked].sort()).toEqual([
+      "cleanups.answer",
+      "cleanups.begin",
+      "cleanups.cancel",
+      "cleanups.confirm",
+      "cleanups.doubt",
+      "cleanups.intend",
+      "cleanups.observe",
+      "cleanups.postpone",
+      "cleanups.unbind",
       "journal.admit",
       "journal.deadLetter",
       "journal.drop",
@@ -225,17 +249,18 @@ export function leaseContract(make: () => Promise<Harness>): void {
       "status.notePolling",
       "threads.addLeftover",
       "threads.bind",
-      "threads.confirmCleanup",
       "threads.giveUp",
       "threads.intend",
-      "threads.intendCleanup",
       "threads.lose",
       "threads.mark",
     ]);
-    const writers = (["registrations", "threads", "journal"] as const).flatMap((part) =>
+    const writers = (["registrations", "threads", "cleanups", "journal"] as const).flatMap((part) =>
       Object.keys(store[part]).map((method) => `${part}.${method}`),
     );
-    const readers = ["threads.view", "journal.cursor", "journal.heads"];
+    // Evidence of a created thread is no authority, and the operator is nobody's leader: anybody may write these down.
+    const unfenced = ["threads.view", "threads.bindingOf", "threads.seatOf", "threads.noteCreated"];
+    unfenced.push("cleanups.view", "cleanups.ask", "cleanups.answerTo");
+    const readers = [...unfenced, "journal.cursor", "journal.heads"];
     for (const method of writers.filter((one) => !readers.includes(one))) expect(asked).toContain(method);
     await harness.dispose();
   });

@@ -60,7 +60,7 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     await store.threads.intend({ epoch, provision: the.provision("p1", 1, "A"), abandons: null });
     await store.seats.disown(mine); // holds nothing
     expect((await store.threads.view()).provisions[0]?.status).toBe("inFlight");
-    await store.seats.claim({ ...mine, incarnation: the.incarnation(1), expected: null });
+    await store.seats.claim({ ...mine, incarnation: the.incarnation(1), threadGraceMs: null, expected: null });
     await store.seats.disown(mine);
     expect((await store.threads.view()).provisions[0]?.status).toBe("unwanted");
     // The seat's next holder begins one of its own, in another slot.
@@ -76,7 +76,9 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     expect({ bindings, provisions: provisions.map((each) => each.id), cleanups }).toEqual({
       bindings: [],
       provisions: ["p2"],
-      cleanups: [{ seat: the.seat(1), target: the.target(6), atMs: 50 }],
+      cleanups: [
+        { ...the.cleanup(1, 6, "left"), atMs: 50, dueAtMs: 50, phase: "waiting", attempts: 0, lastReason: null },
+      ],
     });
   });
 
@@ -154,8 +156,8 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     expect(await store.threads.addLeftover({ epoch, leftover: told })).toEqual({ kind: "bound" });
     const other = { ...told, target: the.target(9) };
     expect(await store.threads.addLeftover({ epoch, leftover: other })).toEqual({ kind: "added" });
-    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(9), atMs: 1 });
-    await store.threads.confirmCleanup({ epoch, seat: the.seat(1), target: the.target(9) });
+    await store.cleanups.intend({ epoch, ...the.cleanup(1, 9, "operator") });
+    await store.cleanups.confirm({ epoch, target: the.target(9), atMs: 2 });
     expect((await store.threads.view()).leftovers).toEqual(leftovers);
   });
 }

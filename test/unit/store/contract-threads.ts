@@ -19,6 +19,7 @@ export function threadsContract(make: () => Promise<Harness>): void {
         seat: the.seat(1),
         instanceId: the.instance(n),
         incarnation: the.incarnation(n),
+        threadGraceMs: the.graceMs,
         expected: expected === null ? null : the.instance(expected),
       });
     const by = (n: number) => ({ seat: the.seat(1), instanceId: the.instance(n), incarnation: the.incarnation(n) });
@@ -38,7 +39,13 @@ export function threadsContract(make: () => Promise<Harness>): void {
   });
 
   test("the same instance name in another incarnation is another instance", async ({ store }) => {
-    const claim = { seat: the.seat(1), instanceId: the.instance(1), incarnation: the.incarnation(1), expected: null };
+    const claim = {
+      seat: the.seat(1),
+      instanceId: the.instance(1),
+      incarnation: the.incarnation(1),
+      expected: null,
+      threadGraceMs: null,
+    };
     await store.seats.claim(claim);
     const twin = { ...claim, incarnation: { ...the.incarnation(1), counter: 1 } };
     expect(await store.seats.claim(twin)).toMatchObject({ kind: "taken" });
@@ -51,6 +58,7 @@ export function threadsContract(make: () => Promise<Harness>): void {
         seat: seatKey(key),
         instanceId: the.instance(n),
         incarnation: the.incarnation(n),
+        threadGraceMs: the.graceMs,
         expected: null,
       });
     const claims = await store.seats.claimsOf("own");
@@ -83,7 +91,7 @@ export function threadsContract(make: () => Promise<Harness>): void {
   test("giving a seat up ends the registration of its holder, and no other", async ({ store }) => {
     const epoch = await the.lead(store, 1);
     for (const n of [1, 2]) {
-      await store.seats.claim({ ...claimed(n, n), expected: null });
+      await store.seats.claim({ ...claimed(n, n), threadGraceMs: the.graceMs, expected: null });
       await store.registrations.commit({ epoch, registration: the.registration(n, n, `g${n}`) });
     }
     await store.seats.release(claimed(1, 1));
@@ -106,8 +114,8 @@ export function threadsContract(make: () => Promise<Harness>): void {
       atMs: 5,
     });
     await store.registrations.commit({ epoch, registration: the.registration(2, 1, "g2") });
-    await store.seats.claim({ ...claimed(1, 1), expected: null });
-    await store.seats.claim({ ...claimed(2, 2), expected: null });
+    await store.seats.claim({ ...claimed(1, 1), threadGraceMs: the.graceMs, expected: null });
+    await store.seats.claim({ ...claimed(2, 2), threadGraceMs: the.graceMs, expected: null });
     await store.seats.release(claimed(1, 1));
     await store.seats.release(claimed(2, 2));
     expect((await store.status.read()).registrations).toEqual([
@@ -121,10 +129,10 @@ export function threadsContract(make: () => Promise<Harness>): void {
     const epoch = await the.lead(store, 1);
     const commit = (instance: number, gen: string) =>
       store.registrations.commit({ epoch, registration: the.registration(1, instance, gen) });
-    await store.seats.claim({ ...claimed(1, 1), expected: null });
+    await store.seats.claim({ ...claimed(1, 1), threadGraceMs: the.graceMs, expected: null });
     expect(await commit(1, "g1")).toEqual({ kind: "committed" });
-    await store.seats.claim({ ...claimed(1, 2), expected: the.instance(1) });
-    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(1), atMs: 1 });
+    await store.seats.claim({ ...claimed(1, 2), threadGraceMs: the.graceMs, expected: the.instance(1) });
+    await store.cleanups.intend({ epoch, ...the.cleanup(1, 1) });
     const before = await store.status.read();
     expect(await commit(1, "g1b")).toEqual({ kind: "superseded" });
     expect(await commit(3, "g3")).toEqual({ kind: "superseded" });
@@ -136,40 +144,10 @@ export function threadsContract(make: () => Promise<Harness>): void {
 
   test("under an old epoch it is the epoch that is told, not the seat", async ({ store }) => {
     const old = await the.lead(store, 1);
-    await store.seats.claim({ ...claimed(1, 2), expected: null });
+    await store.seats.claim({ ...claimed(1, 2), threadGraceMs: the.graceMs, expected: null });
     const current = await the.lead(store, 2);
     const late = { epoch: old, registration: the.registration(1, 1, "g1") };
     expect(await store.registrations.commit(late)).toEqual({ kind: "fenced", current });
-  });
-
-  test("threads/OP-29: a registration cancels the clean-up of its thread, and no other", async ({ store }) => {
-    const epoch = await the.lead(store, 1);
-    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
-    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(1), atMs: 1 });
-    await store.threads.intendCleanup({ epoch, seat: the.seat(2), target: the.target(1), atMs: 2 });
-    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(7), atMs: 3 });
-    await store.registrations.commit({ epoch, registration: { ...the.registration(1, 1, "g0"), thread: null } });
-    expect((await store.status.read()).cleanups).toHaveLength(3);
-    await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g1") });
-    expect((await store.status.read()).cleanups).toEqual([{ seat: the.seat(1), target: the.target(7), atMs: 3 }]);
-    const confirmation = { epoch, seat: the.seat(1), target: the.target(1) };
-    expect(await store.threads.confirmCleanup(confirmation)).toEqual({ kind: "superseded" });
-    expect((await store.threads.view()).bindings).toEqual([{ ...the.binding(1, 1), holder: the.instance(1) }]);
-  });
-
-  test("a confirmed clean-up removes the instruction and the binding of exactly that thread", async ({ store }) => {
-    const epoch = await the.lead(store, 1);
-    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
-    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(5), atMs: 1 });
-    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(1), atMs: 1 });
-    await store.threads.intendCleanup({ epoch, seat: the.seat(1), target: the.target(1), atMs: 2 });
-    const confirm = (n: number) => store.threads.confirmCleanup({ epoch, seat: the.seat(1), target: the.target(n) });
-    expect(await confirm(5)).toEqual({ kind: "removed" });
-    expect((await store.threads.view()).bindings).toHaveLength(1);
-    expect(await confirm(1)).toEqual({ kind: "removed" });
-    expect(await confirm(1)).toEqual({ kind: "superseded" });
-    expect(await store.threads.view()).toEqual({ bindings: [], provisions: [], lost: [], leftovers: [] });
-    expect((await store.status.read()).cleanups).toEqual([]);
   });
 
   test("one begun creation per seat and per slot, none for a bound seat or a taken slot", async ({ store }) => {

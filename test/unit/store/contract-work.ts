@@ -185,7 +185,7 @@ export function workContract(make: () => Promise<Harness>): void {
   }) => {
     await furnished(store);
     const mine = { seat: the.seat(1), instanceId: the.instance(1) };
-    await store.seats.claim({ ...mine, incarnation: the.incarnation(1), expected: null });
+    await store.seats.claim({ ...mine, incarnation: the.incarnation(1), threadGraceMs: the.graceMs, expected: null });
     await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     await store.work.claim({ updateId: updateId(3), claimant: the.claimant(2, 2, "g2", "a3") });
     await store.seats.release(mine);
@@ -201,7 +201,7 @@ export function workContract(make: () => Promise<Harness>): void {
   test("what was settled before the seat was given up stays settled", async ({ store }) => {
     await furnished(store);
     const mine = { seat: the.seat(1), instanceId: the.instance(1) };
-    await store.seats.claim({ ...mine, incarnation: the.incarnation(1), expected: null });
+    await store.seats.claim({ ...mine, incarnation: the.incarnation(1), threadGraceMs: the.graceMs, expected: null });
     await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     await store.work.settle(settlement(1, "a1"));
     await store.seats.release(mine);
@@ -217,6 +217,7 @@ export function workContract(make: () => Promise<Harness>): void {
       seat: the.seat(1),
       instanceId: the.instance(5),
       incarnation: the.incarnation(5),
+      threadGraceMs: the.graceMs,
       expected: null,
     });
     await store.seats.release({ seat: the.seat(1), instanceId: the.instance(1) });

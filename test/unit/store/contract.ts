@@ -4,6 +4,7 @@
  * Owns: the behaviour of the `Store` port as examples. Does not own: files, power loss, speed (`sqlite.test.ts`).
  */
 import { describe } from "vitest";
+import { cleanupsContract } from "./contract-cleanups.ts";
 import { journalContract } from "./contract-journal.ts";
 import { leaseContract } from "./contract-lease.ts";
 import { threadsKeptContract } from "./contract-threads-kept.ts";
@@ -15,6 +16,7 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
   describe(`${name} store: lease`, () => leaseContract(make));
   describe(`${name} store: seats and threads`, () => threadsContract(make));
   describe(`${name} store: what is kept of threads`, () => threadsKeptContract(make));
+  describe(`${name} store: clean-ups`, () => cleanupsContract(make));
   describe(`${name} store: journal`, () => journalContract(make));
   describe(`${name} store: work, ownership, status`, () => workContract(make));
 }

@@ -64,6 +64,7 @@ const seats: fc.Arbitrary<Operation> = fc.oneof(
           seat: the.seat(n),
           instanceId: the.instance(i),
           incarnation: the.incarnation(i),
+          threadGraceMs: the.graceMs,
           expected: old === null ? null : the.instance(old),
         }),
   ),
@@ -78,13 +79,17 @@ const seats: fc.Arbitrary<Operation> = fc.oneof(
       return s.registrations.commit({ epoch: e, registration: bare ? { ...full, thread: null } : full });
     }),
   ),
-  fc
-    .tuple(small, aGeneration, behind)
-    .map(([n, g, by]) =>
-      asLeader(by, (s, e) =>
-        s.registrations.end({ epoch: e, seat: the.seat(n), generation: the.generation(g), reason: "died", atMs: 1 }),
-      ),
+  fc.tuple(small, aGeneration, behind).map(([n, g, by]) =>
+    asLeader(by, (s, e) =>
+      s.registrations.end({
+        epoch: e,
+        seat: the.seat(n),
+        generation: the.generation(g),
+        reason: g === "g1" ? "died" : "forgotten",
+        atMs: 1,
+      }),
     ),
+  ),
 );
 
 const threads: fc.Arbitrary<Operation> = fc.oneof(
@@ -141,18 +146,71 @@ const threads: fc.Arbitrary<Operation> = fc.oneof(
   fc
     .tuple(small, fc.constantFrom("abandoned", "ambiguous"), behind)
     .map(([p, as, by]) => asLeader(by, (s, e) => s.threads.giveUp({ epoch: e, provisionId: `p${p}`, as }))),
+);
+
+const aTarget = small.map(the.target);
+const cleanups: fc.Arbitrary<Operation> = fc.oneof(
   fc
-    .tuple(small, small, behind)
-    .map(([n, t, by]) =>
-      asLeader(by, (s, e, atMs) =>
-        s.threads.intendCleanup({ epoch: e, seat: the.seat(n), target: the.target(t), atMs }),
+    .tuple(
+      small,
+      aTarget,
+      fc.constantFrom("ended", "left", "operator", "replaced"),
+      fc.integer({ min: 0, max: 9 }),
+      behind,
+    )
+    .map(([n, target, reason, dueAtMs, by]) =>
+      asLeader(by, (s, e, atMs) => s.cleanups.intend({ epoch: e, seat: the.seat(n), target, reason, atMs, dueAtMs })),
+    ),
+  fc
+    .tuple(aTarget, fc.option(small), behind)
+    .map(([target, dead, by]) =>
+      asLeader(by, (s, e) =>
+        s.cleanups.begin({ epoch: e, target, seenDead: dead === null ? null : the.instance(dead) }),
       ),
     ),
   fc
-    .tuple(small, small, behind)
-    .map(([n, t, by]) =>
-      asLeader(by, (s, e) => s.threads.confirmCleanup({ epoch: e, seat: the.seat(n), target: the.target(t) })),
+    .tuple(aTarget, fc.boolean(), behind)
+    .map(([target, isCertain, by]) =>
+      asLeader(by, (s, e) => s.cleanups.postpone({ epoch: e, target, reason: "no", dueAtMs: 7, isCertain })),
     ),
+  fc
+    .tuple(aTarget, behind)
+    .map(([target, by]) => asLeader(by, (s, e, atMs) => s.cleanups.confirm({ epoch: e, target, atMs }))),
+  fc
+    .tuple(aTarget, fc.boolean(), behind)
+    .map(([target, isUnbound, by]) =>
+      asLeader(by, (s, e) =>
+        isUnbound ? s.cleanups.unbind({ epoch: e, target }) : s.cleanups.cancel({ epoch: e, target }),
+      ),
+    ),
+  fc
+    .tuple(small, fc.constantFrom("created", "renamed", "closed", "reopened"), fc.constantFrom("bot", "person"), behind)
+    .map(([n, what, who, by]) =>
+      asLeader(by, (s, e, atMs) =>
+        s.cleanups.observe({ epoch: e, evidence: { ...the.evidence(n, what), by: who, atMs } }),
+      ),
+    ),
+  fc.tuple(small, aGeneration, fc.boolean(), behind).map(([n, g, isOver, by]) =>
+    asLeader(by, (s, e) =>
+      s.cleanups.doubt({
+        epoch: e,
+        seat: the.seat(n),
+        generation: the.generation(g),
+        doubt: isOver ? null : { sinceMs: 3, reason: "another host" },
+      }),
+    ),
+  ),
+  fc.tuple(fc.constantFrom("r1", "r2"), small).map(
+    ([id, n]): Operation =>
+      (s, clock) =>
+        s.cleanups.ask({ id, wish: { kind: "leave", seat: the.seat(n) }, atMs: clock.nowMs() }),
+  ),
+  fc.tuple(fc.constantFrom("r1", "r2"), behind).map(([id, by]) =>
+    asLeader(by, async (s, e) => {
+      const answer = { id, kind: "done", text: "so be it" } as const;
+      return [await s.cleanups.answer({ epoch: e, answer }), await s.cleanups.answerTo(id)];
+    }),
+  ),
 );
 
 const journal: fc.Arbitrary<Operation> = fc.oneof(
@@ -216,7 +274,7 @@ const heldSeat: fc.Arbitrary<Operation> = fc.oneof(
     const seat = the.seat(n);
     const holder = await s.seats.holderOf(seat);
     const claim = { seat, instanceId: the.instance(i), incarnation: the.incarnation(i) };
-    const taken = await s.seats.claim({ ...claim, expected: holder?.instanceId ?? null });
+    const taken = await s.seats.claim({ ...claim, threadGraceMs: the.graceMs, expected: holder?.instanceId ?? null });
     const { epoch: current } = await s.lease.read();
     return [taken, await s.registrations.commit({ epoch: current, registration: the.registration(n, i, g) })];
   }),
@@ -244,6 +302,7 @@ const operations = fc.array(
     { weight: 1, arbitrary: lease },
     { weight: 4, arbitrary: seats },
     { weight: 5, arbitrary: threads },
+    { weight: 4, arbitrary: cleanups },
     { weight: 4, arbitrary: journal },
     { weight: 4, arbitrary: work },
     { weight: 4, arbitrary: heldWork },
@@ -264,6 +323,7 @@ test("memory and SQLite give the same answers to any sequence of operations", as
           const expected = await operation(memory, clocks[0]);
           expect(await operation(sqlite, clocks[1])).toEqual(expected);
           expect(await sqlite.status.read()).toEqual(await memory.status.read());
+          expect(await sqlite.cleanups.view()).toEqual(await memory.cleanups.view());
         }
         const all = { except: [], limit: 100 };
         expect(await sqlite.journal.heads(all)).toEqual(await memory.journal.heads(all));

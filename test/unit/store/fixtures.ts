@@ -3,6 +3,7 @@
  */
 import * as id from "../../../machines/ids.ts";
 import type { Epoch, Generation, Incarnation, InstanceId, SeatKey, ThreadTarget } from "../../../machines/ids.ts";
+import type { CleanupReason, ThreadEvidence } from "../../../machines/reconciliation.types.ts";
 import type { LeaseHolder } from "../../../machines/lease.rules.ts";
 import type {
   AdmittedUpdate,
@@ -15,6 +16,7 @@ import type {
 } from "../../../services/ports.ts";
 
 export const leaseMs = 6_000;
+export const graceMs = 600_000;
 export const startMs = 1_700_000_000_000;
 
 export class StoppedClock implements Clock {
@@ -79,6 +81,22 @@ export const binding = (seatNumber: number, threadNumber: number, createdAtMs = 
 /** A binding as a view shows it, of a seat on which nobody has registered with it. */
 export const unheld = (binding: Binding) => ({ ...binding, holder: null });
 
+export const cleanup = (seatNumber: number, threadNumber: number, reason: CleanupReason = "left") => ({
+  seat: seat(seatNumber),
+  target: target(threadNumber),
+  reason,
+  atMs: startMs,
+  dueAtMs: startMs + 5,
+});
+
+export const evidence = (threadNumber: number, what: ThreadEvidence["what"]): ThreadEvidence => ({
+  target: target(threadNumber),
+  what,
+  name: what === "created" || what === "renamed" ? `Name ${threadNumber}` : null,
+  by: "person",
+  atMs: startMs,
+});
+
 export const provision = (name: string, seatNumber: number, slot: string): BegunProvision => ({
   id: name,
   seat: seat(seatNumber),
@@ -100,6 +118,7 @@ export const registration = (seatNumber: number, instanceNumber: number, gen: st
   incarnation: incarnation(instanceNumber),
   thread: thread(seatNumber),
   atMs: startMs,
+  threadGraceMs: graceMs,
 });
 
 export const claimant = (seatNumber: number, instanceNumber: number, gen: string, acquisition: string): Claimant => ({

@@ -7,7 +7,7 @@
  * - `updates` holds open entries only. An entry is *unclaimed* while `claim_acquisition` is NULL; two partial indexes
  *   split it by that, so neither the heads of the lanes nor the claims of a seat are ever searched for.
  * - `journal_size` is kept by triggers: counting 100,000 rows at each admission would make depth cost something.
- * - `reservations`, `outbox` and `offers` exist from the start and are filled by later parts.
+ * - `outbox` and `offers` exist from the start and are filled by later parts.
  */
 export const migration001 = {
   version: 1,
@@ -56,13 +56,17 @@ CREATE TABLE dead_letters (
 ) STRICT;
 CREATE INDEX dead_letters_by_id ON dead_letters (update_id, digest);
 
-CREATE TABLE seat_claims (seat TEXT PRIMARY KEY, instance_id TEXT NOT NULL, incarnation TEXT NOT NULL) STRICT;
+CREATE TABLE seat_claims (
+  seat TEXT PRIMARY KEY, instance_id TEXT NOT NULL, incarnation TEXT NOT NULL, grace_ms REAL
+) STRICT;
 
 CREATE TABLE registrations (
   seat TEXT PRIMARY KEY, instance_id TEXT NOT NULL, generation TEXT NOT NULL, incarnation TEXT,
   chat_id INTEGER, thread_id INTEGER, slot TEXT, thread_name TEXT,
-  at_ms REAL NOT NULL, ended TEXT, ended_at_ms REAL
+  at_ms REAL NOT NULL, grace_ms REAL, ended TEXT, ended_at_ms REAL,
+  unprovable_since_ms REAL, unprovable_reason TEXT
 ) STRICT;
+CREATE INDEX registrations_by_thread ON registrations (chat_id, thread_id) WHERE ended IS NULL;
 
 CREATE TABLE bindings (
   seat TEXT NOT NULL, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL,
@@ -97,14 +101,20 @@ CREATE TABLE leftovers (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE cleanups (
-  seat TEXT NOT NULL, chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, at_ms REAL NOT NULL,
-  PRIMARY KEY (seat, chat_id, thread_id)
+  chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, seat TEXT NOT NULL, reason TEXT NOT NULL,
+  at_ms REAL NOT NULL, due_at_ms REAL NOT NULL, phase TEXT NOT NULL DEFAULT 'waiting',
+  attempts INTEGER NOT NULL DEFAULT 0, last_reason TEXT,
+  PRIMARY KEY (chat_id, thread_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX cleanups_by_thread ON cleanups (chat_id, thread_id);
 
-CREATE TABLE reservations (
-  chat_id INTEGER NOT NULL, slot TEXT NOT NULL, seat TEXT NOT NULL, at_ms REAL NOT NULL,
-  PRIMARY KEY (chat_id, slot)
+CREATE TABLE observations (
+  chat_id INTEGER NOT NULL, thread_id INTEGER NOT NULL, status TEXT NOT NULL, name TEXT,
+  named_by_person INTEGER NOT NULL DEFAULT 0, created_by_bot INTEGER NOT NULL DEFAULT 0, at_ms REAL NOT NULL,
+  PRIMARY KEY (chat_id, thread_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE operator_requests (
+  id TEXT PRIMARY KEY, wish TEXT NOT NULL, at_ms REAL NOT NULL, answer TEXT, answer_text TEXT
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE message_owners (
