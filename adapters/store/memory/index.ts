@@ -6,7 +6,7 @@
 import type { Clock, Store } from "../../../services/ports.ts";
 import { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { journalStore } from "./journal.ts";
-import { cleanupStore } from "./cleanups.ts";
+import { cleanupStore } from "./cleanup-store.ts";
 import { leaseStore } from "./lease.ts";
 import { seatStore } from "./seats.ts";
 import { ownershipStore, statusStore } from "./status.ts";

@@ -8,7 +8,7 @@ import type { Clock, Store } from "../../../services/ports.ts";
 import type { Refused } from "../errors.ts";
 import { Connection } from "./connection.ts";
 import { journalStore } from "./journal.ts";
-import { cleanupStore } from "./cleanups.ts";
+import { cleanupStore } from "./cleanup-store.ts";
 import { leaseStore } from "./lease.ts";
 import { openDatabase } from "./open.ts";
 import { ownershipStore } from "./ownership.ts";
