@@ -145,6 +145,7 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
       membership: defaultMembershipTimings,
       pollSeconds: 25,
       capabilityMs: 2_500,
+      threadGraceMs: 600_000,
     },
     {
       handOut: (update) => void handed.push(update),
