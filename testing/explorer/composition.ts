@@ -32,6 +32,12 @@ type Possible = readonly CommittedOutcome[] | "cut";
 type PossibleFaults<Env> = readonly (RequestFault<Env> & { readonly id: number })[];
 type PossibleActions<Env> = readonly (Action<Env> & { readonly id: number; readonly prepared: Orders })[];
 
+/** Moves of one kind by one place are of one sort; a walk may like some sorts better than others. */
+const sortsPerKind = 64;
+const sortOf = (kind: number, place: number): number => kind * sortsPerKind + place;
+/** No fault and no action of the environment. */
+export const isOfTheCharts = (sort: number): boolean => ![2, 5].includes(Math.floor(sort / sortsPerKind));
+
 export class Composition<Env, Seen, View> {
   readonly world: World<Env, Seen, View>;
   readonly locals: Locals;
@@ -41,6 +47,9 @@ export class Composition<Env, Seen, View> {
   readonly next: Int32Array;
   /** Moves of the last expanded state that lead beyond the bounds. */
   cut = 0;
+  /** Null = every move is made; else only the move of this rank. */
+  private wanted: number | null = null;
+  private sorts: number[] = [];
   private readonly charts: readonly Chart[];
   private readonly timersAreFree: boolean;
   // All memos are sparse arrays indexed by small integers, the environment last.
@@ -64,6 +73,29 @@ export class Composition<Env, Seen, View> {
 
   get chartRunners() {
     return this.charts.map(({ machine }, index) => ({ machine, runner: this.locals.runners[index]! }));
+  }
+
+  /** The moves that are possible, those beyond the bounds included, each by a number for its sort. None is made. */
+  sortsOfMoves(state: Int32Array): readonly number[] {
+    this.wanted = -1;
+    this.sorts = [];
+    this.expand(state, () => {});
+    this.wanted = null;
+    return this.sorts;
+  }
+
+  /** Makes the move of this rank and no other; visits nothing when it leads beyond the bounds. */
+  makeMove(state: Int32Array, rank: number, visit: Visit): void {
+    this.wanted = rank;
+    this.sorts = [];
+    this.expand(state, visit);
+    this.wanted = null;
+  }
+
+  private isSkipped(sort: number): boolean {
+    if (this.wanted === null) return false;
+    this.sorts.push(sort);
+    return this.sorts.length - 1 !== this.wanted;
   }
 
   /** The initial state, in `next`. */
@@ -120,7 +152,7 @@ export class Composition<Env, Seen, View> {
     if (timers.length === 0) return;
     const may = this.timersAreFree ? null : this.mayFire(state[environment]!, place, id);
     for (let timer = 0; timer < timers.length; timer += 1) {
-      if (may !== null && may[timer] !== true) continue;
+      if ((may !== null && may[timer] !== true) || this.isSkipped(sortOf(0, place))) continue;
       this.from(state);
       if (this.cascade.took(place, this.locals.fire(id, timer))) visit("timer", place, timer, 0);
       else this.cut += 1;
@@ -133,13 +165,14 @@ export class Composition<Env, Seen, View> {
     const { requests } = this.locals.at(id);
     for (let index = 0; index < requests.length; index += 1) {
       const { operation, answer } = requests[index]!;
-      if (answer >= 0) {
+      if (answer >= 0 && !this.isSkipped(sortOf(1, place))) {
         this.from(state);
         if (this.cascade.took(place, this.locals.answer(id, index))) visit("answer", place, index, 0);
         else this.cut += 1;
       }
       const faults = this.faultsOf(env, operation, answer >= 0);
       for (let choice = 0; choice < faults.length; choice += 1) {
+        if (this.isSkipped(sortOf(2, place))) continue;
         const fault = faults[choice]!;
         this.from(state);
         this.next[environment] = fault.id;
@@ -163,6 +196,7 @@ export class Composition<Env, Seen, View> {
         continue;
       }
       for (let choice = 0; choice < outcomes.length; choice += 1) {
+        if (this.isSkipped(sortOf(3, place))) continue;
         const outcome = outcomes[choice]!;
         this.from(state);
         this.next[environment] = outcome.env;
@@ -183,6 +217,7 @@ export class Composition<Env, Seen, View> {
         continue;
       }
       for (let choice = 0; choice < outcomes.length; choice += 1) {
+        if (this.isSkipped(sortOf(4, 0))) continue;
         this.from(state);
         this.next[environment] = outcomes[choice]!.env;
         this.next[orphans] = this.cascade.bags.without(bag, index);
@@ -194,6 +229,7 @@ export class Composition<Env, Seen, View> {
   private visitActions(state: Int32Array, visit: Visit): void {
     const actions = this.actionsOf(state[environment]!);
     for (let index = 0; index < actions.length; index += 1) {
+      if (this.isSkipped(sortOf(5, index))) continue;
       const { id, prepared } = actions[index]!;
       this.from(state);
       this.next[environment] = id;

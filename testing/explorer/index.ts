@@ -9,6 +9,8 @@ export type { LivenessResult } from "./liveness.ts";
 export { asMermaid, asRecording, asText } from "./report.ts";
 export { traceTo } from "./trace.ts";
 export type { TraceStep } from "./trace.ts";
+export { Walker } from "./walk.ts";
+export type { Walk, Way } from "./walk.ts";
 export { worldDefaults } from "./world.ts";
 export type {
   Action,

@@ -8,7 +8,7 @@
  */
 /* eslint-disable @typescript-eslint/no-non-null-assertion -- every index is computed to be within its table */
 import { environment, orphans, placeOffset } from "./cascade.ts";
-import type { MoveKind } from "./composition.ts";
+import type { Composition, MoveKind } from "./composition.ts";
 import { keyOf } from "./data.ts";
 import type { Exploration, StateSpace } from "./explore.ts";
 
@@ -24,7 +24,8 @@ export interface TraceStep {
   readonly env: unknown;
 }
 
-interface Chosen {
+/** One move, with the state that it leads to. */
+export interface Chosen {
   readonly kind: MoveKind;
   readonly place: number;
   readonly index: number;
@@ -45,7 +46,7 @@ export function traceAlong<Env, Seen, View>(space: StateSpace<Env, Seen, View>, 
   let current: Int32Array = Int32Array.from(space.composition.next);
   return path.slice(1).map((number) => {
     const chosen = choose(space, current, number);
-    const step = tell(space, current, chosen);
+    const step = tell(space.composition, current, chosen);
     current = chosen.to;
     return step;
   });
@@ -73,8 +74,12 @@ const short = (value: unknown): string => {
   return text.length > 160 ? `${text.slice(0, 157)}…` : text;
 };
 
-function tell<Env, Seen, View>(space: StateSpace<Env, Seen, View>, from: Int32Array, chosen: Chosen): TraceStep {
-  const { composition } = space;
+/** A move in words, with what it leads to. */
+export function tell<Env, Seen, View>(
+  composition: Composition<Env, Seen, View>,
+  from: Int32Array,
+  chosen: Chosen,
+): TraceStep {
   const { world, locals, cascade } = composition;
   const values = Object.fromEntries(
     world.places.map(({ name }, place) => {
@@ -85,18 +90,22 @@ function tell<Env, Seen, View>(space: StateSpace<Env, Seen, View>, from: Int32Ar
   return {
     kind: chosen.kind,
     place: chosen.place < 0 ? null : world.places[chosen.place]!.name,
-    words: wordsFor(space, from, chosen),
-    issued: issuedBy(space, from, chosen.to),
+    words: wordsFor(composition, from, chosen),
+    issued: issuedBy(composition, from, chosen.to),
     values,
     env: cascade.envs.at(chosen.to[environment]!),
   };
 }
 
-function wordsFor<Env, Seen, View>(space: StateSpace<Env, Seen, View>, from: Int32Array, chosen: Chosen): string {
-  const { locals, cascade } = space.composition;
+function wordsFor<Env, Seen, View>(
+  composition: Composition<Env, Seen, View>,
+  from: Int32Array,
+  chosen: Chosen,
+): string {
+  const { locals, cascade } = composition;
   const { kind, place, index, choice } = chosen;
   const env = from[environment]!;
-  if (kind === "action") return space.composition.actionsOf(env)[index]!.name;
+  if (kind === "action") return composition.actionsOf(env)[index]!.name;
   if (kind === "orphan") {
     const { by, src, input } = locals.operations.at(cascade.bags.at(from[orphans]!)[index]!);
     return `late: ${src} of ${by} takes effect ${short(input)}`;
@@ -107,7 +116,7 @@ function wordsFor<Env, Seen, View>(space: StateSpace<Env, Seen, View>, from: Int
   const { src } = locals.operations.at(request.operation);
   if (kind === "answer") return `${local.as}: ${src} answers ${short(locals.answers.at(request.answer))}`;
   if (kind === "fault") {
-    const fault = space.composition.faultsOf(env, request.operation, request.answer >= 0)[choice]!;
+    const fault = composition.faultsOf(env, request.operation, request.answer >= 0)[choice]!;
     return `${local.as}: ${src} fails (${fault.kind})`;
   }
   const after = locals.at(chosen.to[placeOffset + place]!).requests;
@@ -115,7 +124,7 @@ function wordsFor<Env, Seen, View>(space: StateSpace<Env, Seen, View>, from: Int
   return `${src} of ${local.as} takes effect${answer < 0 ? "" : `: ${short(locals.answers.at(answer))}`}`;
 }
 
-function issuedBy<Env, Seen, View>({ composition }: StateSpace<Env, Seen, View>, from: Int32Array, to: Int32Array) {
+function issuedBy<Env, Seen, View>(composition: Composition<Env, Seen, View>, from: Int32Array, to: Int32Array) {
   const { world, locals } = composition;
   const openIn = (state: Int32Array, place: number) => {
     const local = state[placeOffset + place]!;
