@@ -88,6 +88,13 @@ const carrierOf = (envelope: AnyForwardRequest): unknown => {
   return envelope.message;
 };
 
+/** The update that a forward carries, as Telegram sent it: the field that the bus added is gone (protocol §6.9). */
+export function updateOfForward(envelope: AnyForwardRequest): Readonly<Record<string, unknown>> {
+  const kind = (Object.keys(kindOf) as RoutedKind[]).find((each) => kindOf[each] === envelope.kind) ?? "message";
+  const { [sourceUpdateIdField]: updateId, ...carrier } = asBody(carrierOf(envelope)) ?? {};
+  return { update_id: updateId, [kind]: carrier };
+}
+
 /** The exact refusal of a forward, in the wire's order of checks; null when it is to be admitted. */
 export function refusalOfForward(
   envelope: AnyForwardRequest,

@@ -84,6 +84,37 @@ function readRefusal(ack: Ack, method: string): Try {
     : { kind: "rejected", error: { error_code: 400, description: reason } };
 }
 
+/**
+ * Through a v1 leader: it compares chat and thread with our place and fills nothing in, so we do; whose a message is, it
+ * knows. It keeps no record for us, so we write down what we made.
+ */
+async function throughV1Leader(runtime: Runtime, leader: LeaderLink, place: OwnPlace, call: ApiCall): Promise<Try> {
+  const thread = place.thread?.target ?? null;
+  const verdict = confineOwnCall(call, { chatId: chatOf(runtime.settings), threadId: thread?.threadId ?? null }, true);
+  if (verdict.kind === "refused") return forbidden(verdict.reason);
+  const outcome = await throughLeader(runtime, leader, verdict.call);
+  if (outcome.kind !== "noWay") await recordMessages(runtime, place.seat, verdict.call, outcome);
+  return outcome;
+}
+
+/** Words of a v1 leader that broke over a request: it may have broken after the call. */
+const brokenTexts: readonly string[] = [wireText.handlerFailed, wireText.timedOut];
+
+/** A v1 leader's refusal is Telegram's text or its own, and in either case definite (protocol §6.11 AC-5). */
+function readV1Refusal(ack: Ack, method: string): Try {
+  const reason = ack.message ?? wireText.callFailed;
+  if (ack.error?.code === "commit-unknown") return { kind: "ambiguous", reason };
+  if (registrationTexts.includes(reason)) return { kind: "noWay", reason };
+  if (reason === wireText.callNotAllowed) return forbidden(reason);
+  if (brokenTexts.includes(reason))
+    return isRetrySafe(method) ? { kind: "noWay", reason } : { kind: "ambiguous", reason };
+  const afterSeconds = /retry after (\d+)/i.exec(reason)?.[1];
+  if (afterSeconds === undefined) return { kind: "rejected", error: { error_code: 400, description: reason } };
+  const parameters = { retry_after: Number(afterSeconds) };
+  const error = { error_code: 429, description: reason, parameters };
+  return { kind: "throttled", retryAfterMs: parameters.retry_after * 1_000, error };
+}
+
 async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall): Promise<Try> {
   const { ids, stage } = runtime.ports;
   const { me } = runtime.settings;
@@ -105,7 +136,9 @@ async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall
     return isRetrySafe(call.method)
       ? { kind: "noWay", reason: outcome.reason }
       : { kind: "ambiguous", reason: `the leader's answer was lost: ${outcome.reason}` };
-  return outcome.ack.ok ? { kind: "ok", result: outcome.ack.result } : readRefusal(outcome.ack, call.method);
+  if (outcome.ack.ok) return { kind: "ok", result: outcome.ack.result };
+  const read = leader.dialect === "v1" ? readV1Refusal : readRefusal;
+  return read(outcome.ack, call.method);
 }
 
 async function asLeader(runtime: Runtime, place: OwnPlace, call: ApiCall): Promise<Try> {
@@ -132,6 +165,7 @@ async function asLeader(runtime: Runtime, place: OwnPlace, call: ApiCall): Promi
 
 async function tryOnce(runtime: Runtime, call: ApiCall): Promise<Try> {
   const { place, leader } = runtime.board;
+  if (leader?.dialect === "v1" && place !== null) return throughV1Leader(runtime, leader, place, call);
   if (leader !== null) return throughLeader(runtime, leader, call);
   if (place !== null && runtime.gate.permit() !== null) return asLeader(runtime, place, call);
   return { kind: "noWay", reason: "there is no leader at the moment" };

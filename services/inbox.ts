@@ -11,8 +11,8 @@
  */
 import { attemptDelayMs } from "../machines/delivery.machine.ts";
 import { readUpdate } from "../machines/updates.rules.ts";
-import type { JournalSeq, AcquisitionId, UpdateId } from "../machines/ids.ts";
-import type { ClaimOutcome, JournalEntry } from "./ports.ts";
+import type { AcquisitionId, JournalSeq, Lane, UpdateId } from "../machines/ids.ts";
+import type { AdmittedUpdate, AdoptOutcome, ClaimOutcome, JournalEntry } from "./ports.ts";
 import type { OwnPlace, Runtime } from "./runtime.ts";
 
 /** An update as handlers get it. */
@@ -70,6 +70,32 @@ export class Inbox {
     });
     this.taking.set(updateId, taking);
     return taking;
+  }
+
+  /**
+   * Under a leader with a journal of its own: writes what it forwarded (null = nothing new) into ours and hands out what of
+   * this lane is due, in order. Resolves once that is on disk; what it answers is the durable receipt.
+   */
+  async adopt(update: AdmittedUpdate | null, lane: Lane, place: OwnPlace): Promise<AdoptOutcome["kind"]> {
+    const { store, stage, ids } = this.runtime.ports;
+    const { seat, generation } = place;
+    const acquisition = ids.acquisition();
+    const claimant = { seat, instanceId: this.runtime.settings.me, generation, acquisition };
+    const asked = store.work.adopt({ update, lane, claimant, nowMs: stage.clock.nowMs() });
+    const given = asked.then((outcome) => {
+      const claimed = outcome.kind === "adopted" ? outcome.claimed : null;
+      return { ready: claimed === null ? null : this.prepare(takenFrom(claimed, acquisition), place), claimed };
+    });
+    this.last = this.last.then(async () => {
+      await this.giveWhenReady(given);
+    });
+    const { kind } = await asked;
+    // What came due meanwhile follows at once; a failed look is made up for by the next.
+    if ((await given).claimed !== null && !this.isClosed)
+      this.adopt(null, lane, place).catch((error: unknown) => {
+        stage.log.event("warn", "update-not-adopted", { reason: String(error) });
+      });
+    return kind;
   }
 
   /** The instance ends: requests that the store has not answered are given up. */

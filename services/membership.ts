@@ -155,6 +155,7 @@ export function provideMembership(runtime: Runtime, receiver: Receiver) {
         if (!outcome.ack.ok) return { kind: "refused", reason: refusalText(outcome.ack) };
         // Kept when the registration is lost: it tells who goes first when the leader is gone.
         if (currentLink(runtime, generation) !== null) runtime.board.roster = readRoster(outcome.ack.result);
+        desk.receiver.resume();
         return { kind: "alive" };
       }),
       disconnect: fromPromise<LeaveAnswer, Only>(async ({ input: { generation } }) => {

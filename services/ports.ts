@@ -437,9 +437,24 @@ export type ClaimOutcome =
   /** The claimant's generation is not the seat's current one. */
   | { readonly kind: "stale" };
 
+export type AdoptOutcome =
+  { readonly kind: "adopted"; readonly claimed: JournalEntry | null } | { readonly kind: "stale" | "full" };
+
 /** Authority over entries in hand: taken by the seat that runs them. */
 export interface WorkStore {
   claim(request: { readonly updateId: UpdateId; readonly claimant: Claimant }): Promise<ClaimOutcome>;
+  /**
+   * For a seat whose leader keeps a journal of its own (a v1 peer), so that nobody dispatches ours. One transaction: writes
+   * `update` (null = none) unless it is known by id and content; puts back, marked redelivered, what earlier instances of
+   * the seat had in hand; claims the head of `lane` for the claimant if its time has come. The same acquisition again is
+   * told the same entry. `stale` = the claimant does not hold the seat (`SeatStore.claim`): nothing was written.
+   */
+  adopt(request: {
+    readonly update: AdmittedUpdate | null;
+    readonly lane: Lane;
+    readonly claimant: Claimant;
+    readonly nowMs: number;
+  }): Promise<AdoptOutcome>;
   /**
    * The entry is done: it leaves the journal and a tombstone stays. Only the exact acquisition settles; repeating it, after
    * an answer was lost, is `settled` again.

@@ -6,18 +6,32 @@
  *
  * The positive answer is the durable receipt: it is given only after the claim is on disk.
  */
-import { refusalOfForward } from "../machines/forward.rules.ts";
+import { refusalOfForward, updateOfForward } from "../machines/forward.rules.ts";
+import { lane } from "../machines/ids.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
 import type { Ack, AnyForwardRequest, Envelope, ForwardReceipt } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import type { Inbox } from "./inbox.ts";
-import type { Endpoint } from "./ports.ts";
-import type { Runtime } from "./runtime.ts";
+import type { AdmittedUpdate, Endpoint } from "./ports.ts";
+import type { OwnPlace, Runtime } from "./runtime.ts";
 
 export interface Receiver {
   /** The address to register with; the endpoint is there when this resolves. */
   ensure(): Promise<string>;
+  /** Under a v1 leader, which dispatches nothing of ours: hands out what of our thread is due again. */
+  resume(): void;
   close(): Promise<void>;
+}
+
+/** Under a v1 leader everything of a seat is one lane, its thread's: the leader has decided that it is ours. */
+const laneOfPlace = ({ thread, seat }: OwnPlace) =>
+  lane(thread === null ? seat : `${String(thread.target.chatId)}:${String(thread.target.threadId)}`);
+
+/** A forwarded update as Telegram sent it to the leader. */
+function foreignUpdate(request: AnyForwardRequest, place: OwnPlace): AdmittedUpdate {
+  const { sourceUpdateId: updateId } = request.delivery;
+  const update = updateOfForward(request);
+  return { updateId, lane: laneOfPlace(place), body: JSON.stringify(update) };
 }
 
 const forwardKinds: readonly string[] = [
@@ -29,6 +43,32 @@ const forwardKinds: readonly string[] = [
 const isForward = (request: Envelope): request is AnyForwardRequest => forwardKinds.includes(request.kind);
 
 const refuse = (requestId: string, message: string): Ack => ({ kind: "bus.ack", requestId, ok: false, message });
+
+type MoveRequest = Extract<Envelope, { kind: "leader.replaceFollowerTarget" }>;
+
+/** Another thread for the same registration (protocol §6.15): slot and name stay, the generation too. */
+function moveThread(runtime: Runtime, request: MoveRequest): Ack {
+  const { requestId, recipientInstanceId, recipientRegistrationGeneration: generation, target } = request;
+  const { board, settings } = runtime;
+  if (recipientInstanceId !== settings.me) return refuse(requestId, wireText.receiverCannotHandle);
+  if (board.leader === null || generation !== board.leader.generation)
+    return refuse(requestId, wireText.staleGeneration);
+  const { place } = board;
+  if (place === null) return refuse(requestId, wireText.noActiveContext);
+  const thread = { slot: "", threadName: "", ...place.thread, target };
+  board.place = { ...place, thread };
+  board.lastThread = thread;
+  runtime.onPlaceMoved.fire();
+  return { kind: "bus.ack", requestId, ok: true };
+}
+
+function resumeWork(runtime: Runtime, inbox: Inbox): void {
+  const { place, leader } = runtime.board;
+  if (place === null || leader?.dialect !== "v1") return;
+  inbox.adopt(null, laneOfPlace(place), place).catch((error: unknown) => {
+    runtime.ports.stage.log.event("warn", "update-not-adopted", { reason: String(error) });
+  });
+}
 
 export function createReceiver(
   runtime: Runtime,
@@ -49,10 +89,15 @@ export function createReceiver(
     const refusal = refusalOfForward(request, { instanceId: me, seat, generation }, `telegram-follower-v1-${expected}`);
     if (refusal !== null) return refuse(requestId, refusal);
     if (place === null) return refuse(requestId, wireText.noActiveContext);
+    const receipt: ForwardReceipt = { deliveryId: delivery.deliveryId, sourceUpdateId: delivery.sourceUpdateId };
+    if (leader?.dialect === "v1") {
+      const adopted = await inbox.adopt(foreignUpdate(request, place), laneOfPlace(place), place);
+      if (adopted === "adopted") return { kind: "bus.ack", requestId, ok: true, result: receipt };
+      return refuse(requestId, adopted === "stale" ? wireText.staleGeneration : "The journal of the follower is full.");
+    }
     const outcome = await inbox.take(delivery.sourceUpdateId, place);
     if (outcome === "stale") return refuse(requestId, wireText.staleGeneration);
     if (outcome === "heldElsewhere" || outcome === "outOfOrder") return refuse(requestId, wireText.dispatchFailed);
-    const receipt: ForwardReceipt = { deliveryId: delivery.deliveryId, sourceUpdateId: delivery.sourceUpdateId };
     return { kind: "bus.ack", requestId, ok: true, result: receipt };
   };
 
@@ -65,7 +110,7 @@ export function createReceiver(
     }
     if (request.kind === "bus.ack") runtime.ports.counters.count("ack-as-request");
     if (isForward(request)) return admit(request);
-    if (request.kind === "leader.replaceFollowerTarget") return refuse(request.requestId, wireText.cannotReplaceTarget);
+    if (request.kind === "leader.replaceFollowerTarget") return moveThread(runtime, request);
     if (request.kind === "leader.offerQueueHandoff") return refuse(request.requestId, wireText.cannotAcceptHandoff);
     return refuse(request.requestId, wireText.receiverCannotHandle);
   };
@@ -92,6 +137,7 @@ export function createReceiver(
         throw error;
       }
     },
+    resume: () => resumeWork(runtime, inbox),
     async close() {
       const closing = endpoint;
       endpoint = null;

@@ -64,6 +64,7 @@ export function storeOver(request: Ask, inner: Store): Store {
     },
     work: {
       claim: (r) => ask(`work.claim ${r.updateId}`, () => work.claim(r)),
+      adopt: (r) => ask(`work.adopt ${r.lane}`, () => work.adopt(r)),
       settle: (r) => ask(`work.settle ${r.seq}`, () => work.settle(r)),
       fail: (r) => ask(`work.fail ${r.seq}`, () => work.fail(r)),
     },

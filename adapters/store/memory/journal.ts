@@ -65,6 +65,15 @@ function endable(db: MemoryDatabase, seq: JournalSeq): OpenEntry | null {
   return open.claim !== null && db.isRegistered(open.claim) ? null : open;
 }
 
+/** Writes one update unless it is known; false = the journal is full. */
+export function addUnknown(db: MemoryDatabase, update: AdmittedUpdate, nowMs: number): boolean {
+  const key = `${update.updateId}:${digestOf(update.body)}`;
+  if (isKnown(db, key, nowMs)) return true;
+  if (db.updates.size + 1 > journalEntriesMax) return false;
+  add(db, key, update, nowMs);
+  return true;
+}
+
 export function journalStore(handle: MemoryHandle): JournalStore {
   const { db } = handle;
   return {

@@ -41,7 +41,7 @@ export function endByHolder({ db }: MemoryHandle, seat: SeatKey, instanceId: Ins
 }
 
 /** Entries in hand of the seat's instances, but for `keeping`, go back to pending. */
-function returnWork({ db }: MemoryHandle, seat: SeatKey, keeping: InstanceId | null): void {
+export function returnWork({ db }: MemoryHandle, seat: SeatKey, keeping: InstanceId | null): void {
   for (const open of db.updates.values())
     if (open.claim?.seat === seat && open.claim.instanceId !== keeping)
       db.replaceEntry({ ...open, claim: null, entry: { ...open.entry, redelivered: true } });

@@ -4,8 +4,10 @@
  * Owns: taking, settling and returning entries. Does not own: when a dead holder's claims end (`registrations.commit`).
  */
 import type { AcquisitionId, JournalSeq, UpdateId } from "../../../machines/ids.ts";
-import type { Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
+import type { AdoptOutcome, Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
 import type { MemoryDatabase, MemoryHandle, OpenEntry } from "./database.ts";
+import { addUnknown } from "./journal.ts";
+import { returnWork } from "./registrations.ts";
 
 function claimEntry(db: MemoryDatabase, updateId: UpdateId, claimant: Claimant): ClaimOutcome {
   const { seat, instanceId, generation, acquisition } = claimant;
@@ -22,6 +24,27 @@ function claimEntry(db: MemoryDatabase, updateId: UpdateId, claimant: Claimant):
   return { kind: "claimed", entry: open.entry };
 }
 
+function adoptEntry(
+  handle: MemoryHandle,
+  { update, lane, claimant, nowMs }: Parameters<WorkStore["adopt"]>[0],
+): AdoptOutcome {
+  const { db } = handle;
+  const { seat, instanceId, generation, acquisition } = claimant;
+  if (db.seatClaims.get(seat)?.instanceId !== instanceId) return { kind: "stale" };
+  if (update !== null && !addUnknown(db, update, nowMs)) return { kind: "full" };
+  returnWork(handle, seat, instanceId);
+  const entries = [...db.updates.values()];
+  const held = entries.find(
+    ({ claim }) => claim?.acquisition === acquisition && claim.seat === seat && claim.instanceId === instanceId,
+  );
+  if (held !== undefined) return { kind: "adopted", claimed: held.entry };
+  const head = entries.find(({ claim, entry }) => claim === null && entry.lane === lane);
+  if (head === undefined || head.entry.nextAttemptAtMs > nowMs || db.isOvertaking(head))
+    return { kind: "adopted", claimed: null };
+  db.replaceEntry({ ...head, claim: { seat, instanceId, generation, acquisition } });
+  return { kind: "adopted", claimed: head.entry };
+}
+
 export function workStore(handle: MemoryHandle): WorkStore {
   const { db } = handle;
   const held = (seq: JournalSeq, acquisition: AcquisitionId): OpenEntry | null => {
@@ -30,6 +53,8 @@ export function workStore(handle: MemoryHandle): WorkStore {
   };
   return {
     claim: ({ updateId, claimant }) => handle.run(() => claimEntry(db, updateId, claimant)),
+
+    adopt: (request) => handle.run(() => adoptEntry(handle, request)),
 
     settle: ({ seq, acquisition, nowMs }) =>
       handle.run(() => {

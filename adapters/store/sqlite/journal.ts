@@ -98,6 +98,15 @@ function unknownOf(connection: Connection, updates: readonly AdmittedUpdate[], n
   return [...fresh.values()];
 }
 
+/** Writes one update unless it is known; false = the journal is full. Inside the transaction of the caller. */
+export function addUnknown(connection: Connection, update: AdmittedUpdate, nowMs: number): boolean {
+  const digest = digestOf(update.body);
+  if (isKnown(connection, update.updateId, digest, nowMs)) return true;
+  if (journalSize(connection) + 1 > journalEntriesMax) return false;
+  connection.sql(journalSql.add).run(update.updateId, digest, update.lane, update.body, nowMs, nowMs);
+  return true;
+}
+
 export function journalStore(connection: Connection): JournalStore {
   const isEndable = (seq: JournalSeq): boolean => connection.sql(journalSql.isEndable).get(seq) !== undefined;
   return {

@@ -128,6 +128,11 @@ export function endByHolder(connection: Connection, seat: SeatKey, instanceId: I
   connection.sql(sql.reclaimOf).run(seat, instanceId);
 }
 
+/** What earlier instances of the seat had in hand goes back. */
+export function putBackEarlier(connection: Connection, seat: SeatKey, instanceId: InstanceId): void {
+  connection.sql(sql.reclaim).run(seat, instanceId);
+}
+
 export function registrationStore(connection: Connection): RegistrationStore {
   return {
     commit: ({ epoch, registration }) =>

@@ -10,10 +10,10 @@
  * 3. Only the exact acquisition settles or returns an entry.
  */
 import type { AcquisitionId, InstanceId, JournalSeq, SeatKey } from "../../../machines/ids.ts";
-import type { Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
+import type { AdoptOutcome, Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
 import type { Connection } from "./connection.ts";
-import { bury } from "./journal.ts";
-import { isCurrent } from "./registrations.ts";
+import { addUnknown, bury } from "./journal.ts";
+import { isCurrent, putBackEarlier } from "./registrations.ts";
 import { entryColumns, entryOf, type EntryRow } from "./rows.ts";
 
 interface ClaimableRow extends EntryRow {
@@ -35,6 +35,12 @@ export const workSql = {
     LIMIT 1`,
   claim: `UPDATE updates SET claim_seat = ?, claim_instance = ?, claim_generation = ?, claim_acquisition = ?
     WHERE seq = ?`,
+  headOf: `SELECT ${entryColumns}, u.claim_seat, u.claim_instance, u.claim_acquisition
+    FROM updates AS u INDEXED BY updates_unclaimed
+    WHERE u.claim_acquisition IS NULL AND u.lane = ? ORDER BY u.seq LIMIT 1`,
+  heldBy: `SELECT ${entryColumns} FROM updates AS u INDEXED BY updates_claimed
+    WHERE u.claim_acquisition IS NOT NULL AND u.claim_seat = ? AND u.claim_instance = ? AND u.claim_acquisition = ?`,
+  seatHolder: "SELECT instance_id FROM seat_claims WHERE seat = ?",
   wasSettledBy:
     "SELECT 1 FROM tombstones INDEXED BY tombstones_by_acquisition WHERE acquisition IS NOT NULL AND acquisition = ?",
   isHeld: "SELECT 1 FROM updates WHERE seq = ? AND claim_acquisition = ?",
@@ -62,6 +68,27 @@ function claimEntry(connection: Connection, update: number, claimant: Claimant):
   return { kind: "claimed", entry: entryOf(row) };
 }
 
+function adoptEntry(
+  connection: Connection,
+  { update, lane, claimant, nowMs }: Parameters<WorkStore["adopt"]>[0],
+): AdoptOutcome {
+  const { seat, instanceId, generation, acquisition } = claimant;
+  const holder = connection.sql<{ instance_id: InstanceId }>(workSql.seatHolder).get(seat);
+  if (holder?.instance_id !== instanceId) return { kind: "stale" };
+  if (update !== null && !addUnknown(connection, update, nowMs)) return { kind: "full" };
+  putBackEarlier(connection, seat, instanceId);
+  const held = connection.sql<EntryRow>(workSql.heldBy).get(seat, instanceId, acquisition);
+  if (held !== undefined) return { kind: "adopted", claimed: entryOf(held) };
+  const head = connection.sql<ClaimableRow>(workSql.headOf).get(lane);
+  const isReady =
+    head !== undefined &&
+    head.next_attempt_at_ms <= nowMs &&
+    connection.sql(workSql.isOvertaking).get({ lane, seq: head.seq }) === undefined;
+  if (!isReady) return { kind: "adopted", claimed: null };
+  connection.sql(workSql.claim).run(seat, instanceId, generation, acquisition, head.seq);
+  return { kind: "adopted", claimed: entryOf(head) };
+}
+
 export function workStore(connection: Connection): WorkStore {
   const isHeld = (seq: JournalSeq, acquisition: AcquisitionId): boolean =>
     connection.sql(workSql.isHeld).get(seq, acquisition) !== undefined;
@@ -69,6 +96,8 @@ export function workStore(connection: Connection): WorkStore {
     connection.sql(workSql.wasSettledBy).get(acquisition) !== undefined;
   return {
     claim: ({ updateId, claimant }) => connection.grouped(() => claimEntry(connection, updateId, claimant)),
+
+    adopt: (request) => connection.grouped(() => adoptEntry(connection, request)),
 
     settle: ({ seq, acquisition, nowMs }) =>
       connection.grouped(() => {

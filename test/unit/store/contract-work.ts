@@ -20,6 +20,29 @@ const settlement = (seq: number, acquisition: string) =>
 export function workContract(make: () => Promise<Harness>): void {
   const test = testWith(make);
 
+  test("protocol/S-80, S-83 a foreign update is adopted once, in order, by the holder of the seat alone", async ({
+    store,
+  }) => {
+    const claimant = the.claimant(1, 1, "g1", "a1");
+    const { lane } = the.update(1);
+    const adopt = (update: ReturnType<typeof the.update> | null, acquisition: string) =>
+      store.work.adopt({
+        update,
+        lane,
+        claimant: { ...claimant, acquisition: acquisitionId(acquisition) },
+        nowMs: the.startMs,
+      });
+    expect(await adopt(the.update(1), "a1")).toEqual({ kind: "stale" });
+    const { seat, instanceId, incarnation } = the.registration(1, 1, "g1");
+    if (incarnation === null) throw new Error("the fixture proves nothing");
+    await store.seats.claim({ seat, instanceId, incarnation, expected: null, threadGraceMs: null });
+    expect(await adopt(the.update(1), "a1")).toMatchObject({ kind: "adopted", claimed: { updateId: 1 } });
+    expect(await adopt(the.update(1), "a1")).toMatchObject({ kind: "adopted", claimed: { updateId: 1 } });
+    expect(await adopt(the.update(1), "a2")).toEqual({ kind: "adopted", claimed: null });
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
+    expect(await adopt(the.update(1), "a3")).toEqual({ kind: "adopted", claimed: null });
+  });
+
   test("a claim is granted once; the holder hears repeated, others heldElsewhere", async ({ store }) => {
     await furnished(store);
     const claim = (s: number, i: number, g: string, a: string) =>
