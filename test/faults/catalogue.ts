@@ -1,0 +1,355 @@
+/**
+ * Seeded faults: small edits to the sources, each of which must be caught.
+ *
+ * Owns: what is changed, and where a catch is looked for first. Does not own: applying and trying them (`faults.ts`).
+ *
+ * `find` stands exactly once in the file; an entry that has gone stale fails the run. A fault that survives is a hole in
+ * the checks, or in the worlds, not in the catalogue.
+ */
+export type Try =
+  | { readonly layer: "exploration"; readonly world: string }
+  | { readonly layer: "property"; readonly world: string }
+  | { readonly layer: "simulation"; readonly world: "lease" | "bus"; readonly seed: number; readonly hours: number };
+
+export interface Fault {
+  readonly name: string;
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+  readonly tries: readonly Try[];
+}
+
+const explored = (...worlds: string[]): Try[] => worlds.map((world) => ({ layer: "exploration", world }));
+const walked = (world: string): Try => ({ layer: "property", world });
+const bus = (hours = 0.5, seed = 1): Try => ({ layer: "simulation", world: "bus", seed, hours });
+const leases = (hours = 10, seed = 1): Try => ({ layer: "simulation", world: "lease", seed, hours });
+
+const lease = "machines/lease.machine.ts";
+const memoryLease = "adapters/store/memory/lease.ts";
+const memoryJournal = "adapters/store/memory/journal.ts";
+const memoryRegistrations = "adapters/store/memory/registrations.ts";
+const memoryWork = "adapters/store/memory/work.ts";
+const polling = "machines/polling.machine.ts";
+const updates = "machines/updates.rules.ts";
+const registration = "machines/registration.machine.ts";
+const delivery = "machines/delivery.machine.ts";
+const provisioning = "machines/provisioning.machine.ts";
+
+const leaseFaults: readonly Fault[] = [
+  {
+    name: "the store takes a lease without comparing what was expected",
+    file: memoryLease,
+    find: "if (!unchanged || !bearsOut(",
+    replace: "if (!bearsOut(",
+    tries: [leases(), bus()],
+  },
+  {
+    name: "the store believes whatever evidence is brought",
+    file: memoryLease,
+    find: "if (!unchanged || !bearsOut(record, evidence, me.instanceId))",
+    replace: "if (!unchanged || bearsOut === null || evidence === null || me === null)",
+    tries: [leases(), bus()],
+  },
+  {
+    name: "a grant keeps the epoch of the one before",
+    file: memoryLease,
+    find: "epoch: epochOf(record.epoch + 1), renewals: 0",
+    replace: "epoch: epochOf(Math.max(1, record.epoch)), renewals: 0",
+    tries: [leases(1)],
+  },
+  {
+    name: "a renewal does not look at the epoch",
+    file: memoryLease,
+    find: 'if (!db.isCurrent(epoch)) return { kind: "fenced", record } as const;\n        if (record',
+    replace: "if (epoch === 0 || record",
+    tries: [leases(), bus()],
+  },
+  {
+    name: "a release does not look at the epoch",
+    file: memoryLease,
+    find: "if (db.lease.epoch !== epoch || epoch === 0)",
+    replace: "if (epoch === 0)",
+    tries: [leases(50)],
+  },
+  {
+    name: "a renewal of a lapsed lease revives it",
+    file: memoryLease,
+    find: "if (record.remainingMs <= 0)",
+    replace: "if (record.remainingMs <= -60_000)",
+    tries: [leases(), bus()],
+  },
+  {
+    name: "an expired lease is taken without a second look",
+    file: lease,
+    find: '{ guard: "isExpired", target: "confirming" }',
+    replace: '{ guard: "isExpired", target: "acquiring", actions: assign({ evidence: "expired" }) }',
+    tries: [...explored("lease/losses"), leases()],
+  },
+  {
+    name: "the second look does not ask whether the record is unchanged",
+    file: lease,
+    find: '=== "expired" && isUnchanged(event.output, known(context)),',
+    replace: '=== "expired" && isUnchanged(event.output, event.output),',
+    tries: [...explored("lease/losses"), leases()],
+  },
+  {
+    name: "a holder that is seen alive counts as gone",
+    file: lease,
+    find: 'guard: ({ event }) => event.output === "dead",\n                target: "#lease.acquiring"',
+    replace: 'guard: ({ event }) => event.output !== "unverifiable",\n                target: "#lease.acquiring"',
+    tries: [...explored("lease/losses", "lease/restart"), leases()],
+  },
+  {
+    name: "a look that failed counts as proof of death",
+    file: lease,
+    find: 'onError: "#lease.observing",',
+    replace: 'onError: { target: "#lease.acquiring", actions: assign({ evidence: "holderGone" }) },',
+    tries: [...explored("lease/losses"), leases()],
+  },
+  {
+    name: "a fenced renewal is taken for a renewal",
+    file: lease,
+    find: 'guard: ({ event }) => event.output.kind === "renewed",',
+    replace: 'guard: ({ event }) => event.output.kind !== "lapsed",',
+    tries: [...explored("lease/losses", "lease/writes"), walked("lease/wide2")],
+  },
+  {
+    name: "a refused attempt is taken for a grant",
+    file: lease,
+    find: 'guard: ({ event }) => event.output.kind === "granted",\n            target: "holding"',
+    replace: 'guard: ({ event }) => event.output.kind !== "nothing",\n            target: "holding"',
+    tries: [...explored("lease/losses"), walked("lease/wide2")],
+  },
+  {
+    name: "the watchdog of the lease does not run",
+    file: lease,
+    find: 'after: { leaseRemaining: "lost" },\n',
+    replace: "",
+    tries: [leases(), bus(), ...explored("lease/liveness")],
+  },
+  {
+    name: "a hint begins the wait for an ended lease anew",
+    file: lease,
+    find: "      // Hints are ignored here: each would begin the wait anew, and hints can come for ever.",
+    replace: '      on: { "lease.check": { target: "confirming", reenter: true } },',
+    tries: explored("lease/liveness"),
+  },
+  {
+    name: "a store that does not answer once is never asked again",
+    file: lease,
+    find: 'waiting: { after: { retryInterval: "looking" }, on: { "lease.check": "looking" } },',
+    replace: "waiting: {},",
+    tries: [...explored("lease/liveness"), leases()],
+  },
+  {
+    name: "a grant that comes while withdrawing is not given back",
+    file: lease,
+    find: 'stateIn("#lease.acquiring.withdrawing")]),\n            target: "releasing"',
+    replace: 'stateIn("#lease.acquiring.withdrawing")]),\n            target: "released"',
+    tries: [...explored("lease/releases", "lease/liveness"), leases()],
+  },
+];
+
+const pollingFaults: readonly Fault[] = [
+  {
+    name: "the cursor moves when a batch arrives, before it is in the journal",
+    file: polling,
+    find: '              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
+    replace:
+      '              cursor: ({ context, event: { output } }) => { const v = judgeBatch(context.cursor, output.kind === "batch" ? output.updates.map((each) => each.id) : []); return v.kind === "admit" ? v.cursor : context.cursor; },\n              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
+    tries: [...explored("polling/answers"), walked("polling/wide"), bus()],
+  },
+  {
+    name: "a batch that could not be written is taken for written",
+    file: polling,
+    find: '        onError: {\n          target: "backingOff",\n          actions: [\n            assign({ batch: [] }),',
+    replace:
+      '        onError: {\n          target: "fetching",\n          actions: [\n            assign({ cursor: ({ context: { verdict, cursor } }) => (verdict.kind === "admit" ? verdict.cursor : cursor), batch: [] }),',
+    tries: [...explored("polling/answers"), bus()],
+  },
+  {
+    name: "a full journal is taken for written",
+    file: polling,
+    find: 'guard: ({ event }) => event.output.kind === "admitted",',
+    replace: 'guard: ({ event }) => event.output.kind !== "fenced",',
+    tries: explored("polling/answers"),
+  },
+  {
+    name: "a fenced poller polls on",
+    file: polling,
+    find: '{ target: "stopped", actions: emit({ type: "polling.fenced" }) },',
+    replace: '{ target: "fetching", actions: emit({ type: "polling.fenced" }) },',
+    tries: [...explored("polling/leaders"), bus()],
+  },
+  {
+    name: "a poller that backs off never polls again",
+    file: polling,
+    find: 'entry: assign({ failures: ({ context }) => context.failures + 1 }),\n      after: { backOff: "fetching" },',
+    replace: "entry: assign({ failures: ({ context }) => context.failures + 1 }),",
+    tries: [...explored("polling/liveness"), bus()],
+  },
+  {
+    name: "the store moves the cursor and loses the rows",
+    file: memoryJournal,
+    find: "for (const [key, update] of fresh) add(db, key, update, nowMs);",
+    replace: "if (nowMs < 0) for (const [key, update] of fresh) add(db, key, update, nowMs);",
+    tries: [bus()],
+  },
+  {
+    name: "the journal admits what it has already",
+    file: memoryJournal,
+    find: "if (!fresh.has(key) && !isKnown(db, key, nowMs)) fresh.set(key, update);",
+    replace: "if (!isKnown(db, `${key}?`, nowMs)) fresh.set(`${key}#${fresh.size}:${db.lastSeq}`, update);",
+    tries: [bus(1), bus(1, 2)],
+  },
+];
+
+const registrationFaults: readonly Fault[] = [
+  {
+    name: "a heartbeat counts whatever its generation",
+    file: registration,
+    find: 'isCurrent: ({ context, event }) => "generation" in event && context.sitter?.generation === event.generation,',
+    replace: 'isCurrent: ({ context, event }) => "generation" in event && context.sitter !== null,',
+    tries: [...explored("registration/attempts", "registration/farewells"), walked("registration/wide")],
+  },
+  {
+    name: "a registration interleaves with the one under way",
+    file: registration,
+    find: '"follower.register": [{ guard: "hasPlace", actions: "defer" }, { actions: "answerBusy" }],',
+    replace: '"follower.register": { target: "#registration.provisioning", actions: "beginRegistration" },',
+    tries: explored("registration/farewells", "registration/attempts"),
+  },
+  {
+    name: "a registration is live before the store has it",
+    file: registration,
+    find: 'onError: "refencing",',
+    replace: 'onError: { target: "live", actions: assign({ sitter: ({ context }) => newSitter(context) }) },',
+    tries: [...explored("registration/attempts", "registration/leaders"), walked("registration/wide"), bus()],
+  },
+  {
+    name: "silence counts as death",
+    file: registration,
+    find: '              target: "#registration.suspect",\n              actions: "reportSilent",',
+    replace: '              target: "#registration.ending",\n              actions: "reportSilent",',
+    tries: [...explored("registration/attempts", "registration/death"), walked("registration/wide"), bus()],
+  },
+  {
+    name: "a look that proved nothing counts as death",
+    file: registration,
+    find: '{ target: "#registration.suspect" },\n            ],\n            // A look that failed',
+    replace: '{ target: "#registration.ending" },\n            ],\n            // A look that failed',
+    tries: [...explored("registration/death"), walked("registration/wide"), bus()],
+  },
+  {
+    name: "the store commits a registration although another process holds the seat",
+    file: memoryRegistrations,
+    find: "if (holder !== undefined && holder.instanceId !== instanceId)",
+    replace: "if (holder !== undefined && holder.instanceId !== instanceId && instanceId === seat)",
+    tries: [bus(1), bus(1, 2)],
+  },
+];
+
+const deliveryFaults: readonly Fault[] = [
+  {
+    name: "nobody asks who wrote an update",
+    file: delivery,
+    find: "guard: ({ context }) => causeOf(context) !== null,",
+    replace: 'guard: ({ context }) => causeOf(context) === "never",',
+    tries: [...explored("delivery/ends"), walked("delivery/wide")],
+  },
+  {
+    name: "a forward with an unknown outcome counts as refused",
+    file: delivery,
+    find: '{ guard: ({ event }) => event.output.kind === "unknown", target: "asking", actions: "countRefusal" },',
+    replace: '{ guard: ({ event }) => event.output.kind === "unknown", target: "pausing", actions: "countRefusal" },',
+    tries: [...explored("delivery/order", "delivery/claims"), walked("delivery/wide"), bus(1)],
+  },
+  {
+    name: "a forward with an unknown outcome counts as accepted",
+    file: delivery,
+    find: '{ guard: ({ event }) => event.output.kind === "accepted", target: "accepted" },',
+    replace: '{ guard: ({ event }) => event.output.kind !== "refused", target: "accepted" },',
+    tries: [...explored("delivery/order", "delivery/liveness"), walked("delivery/wide"), bus()],
+  },
+  {
+    name: "a handler failure is never tried again",
+    file: delivery,
+    find: 'retryWait: { after: { untilNextAttempt: "routing" } },',
+    replace: "retryWait: {},",
+    tries: [...explored("delivery/order", "delivery/liveness"), bus()],
+  },
+  {
+    name: "an update that waits for a seat does not hear of it",
+    file: delivery,
+    find: 'on: { "seats.changed": "returned" },\n      after: {\n        patience',
+    replace: "after: {\n        patience",
+    tries: [...explored("delivery/liveness"), bus()],
+  },
+  {
+    name: "a claim does not ask who holds the entry",
+    file: memoryWork,
+    find: 'if (open.claim !== null) return { kind: "heldElsewhere" };',
+    replace: "",
+    tries: [bus(1), bus(1, 2), bus(2, 3)],
+  },
+  {
+    name: "a claim does not ask for the head of its lane",
+    file: memoryWork,
+    find: 'if (db.isOvertaking(open)) return { kind: "outOfOrder" };',
+    replace: "",
+    tries: [bus(1), bus(1, 2), bus(2, 3)],
+  },
+  {
+    name: "settling does not ask whose acquisition it is",
+    file: memoryWork,
+    find: "return open?.claim?.acquisition === acquisition ? open : null;",
+    replace: "return acquisition === null ? null : (open ?? null);",
+    tries: [bus(1), bus(1, 2), bus(2, 3)],
+  },
+  {
+    name: "what a dead holder had is not given back",
+    file: memoryRegistrations,
+    find: "db.replaceEntry({ ...open, claim: null, entry: { ...open.entry, redelivered: true } });",
+    replace: "db.replaceEntry({ ...open });",
+    tries: [bus(1), bus(1, 2)],
+  },
+  {
+    name: "ids below the cursor are admitted as new",
+    file: updates,
+    find: "if (below > 0 && below <= idRestartGap)",
+    replace: "if (below > idRestartGap && below < 0)",
+    tries: [...explored("polling/leaders"), bus(1)],
+  },
+];
+
+const threadFaults: readonly Fault[] = [
+  {
+    name: "a thread is made without an intent",
+    file: provisioning,
+    find: '{ guard: ({ context }) => context.decision.kind === "create", target: "intending" },',
+    replace: '{ guard: ({ context }) => context.decision.kind === "create", target: "creating" },',
+    tries: explored("registration/threads", "registration/leaders"),
+  },
+  {
+    name: "an unknown outcome of a creation counts as a failure",
+    file: provisioning,
+    find: 'guard: ({ event }) => event.output.kind === "ambiguous",\n            target: "markingAmbiguous"',
+    replace: 'guard: ({ event }) => event.output.kind === "ambiguous",\n            target: "abandoning"',
+    tries: explored("registration/threads"),
+  },
+  {
+    name: "a binding that was perhaps written is given up",
+    file: provisioning,
+    find: 'onError: "rebinding",',
+    replace: 'onError: "abandoning",',
+    tries: explored("registration/threads", "registration/attempts"),
+  },
+];
+
+export const faults: readonly Fault[] = [
+  ...leaseFaults,
+  ...pollingFaults,
+  ...registrationFaults,
+  ...deliveryFaults,
+  ...threadFaults,
+];
