@@ -4,9 +4,9 @@
  * Owns: authentication, the order of checks of each request kind, turning a seat's reply into an acknowledgement.
  * Does not own: framing and the request ledger (transport), what happens to a seat (its chart), the calls' tables.
  */
-import type { Generation, InstanceId } from "../machines/ids.ts";
+import type { Generation, Incarnation, InstanceId } from "../machines/ids.ts";
 import { generation, seatKey } from "../machines/ids.ts";
-import { foreignIncarnation } from "../machines/incarnation.rules.ts";
+import { foreignIncarnation, unknownFact } from "../machines/incarnation.rules.ts";
 import type { Follower, SeatReply } from "../machines/registration.machine.ts";
 import { capability, incompatibilityOf } from "../machines/wire/constants.ts";
 import type {
@@ -128,11 +128,16 @@ export class LeaderHandler {
     const fresh = registration.registrationGeneration;
     if (fresh === undefined || fresh === "")
       return { ...refuse(requestId, wireText.registrationNeedsGeneration), protocol };
+    // An address that is guessed is that of another profile's follower, if anybody's (protocol O-20).
+    const { busSocketPath } = registration;
+    if (busSocketPath === undefined || busSocketPath === "")
+      return { ...refuse(requestId, wireText.registrationNeedsAddress), protocol };
     if (this.runtime.gate.permit() === null)
       return { ...refuse(requestId, wireText.registrationNeedsOwnership), protocol };
 
     const seat = registration.profileKey ?? seatKey(`manual:${registration.instanceId}`);
-    const reply = await this.seats.register(requestId, seat, this.followerOf(registration, fresh));
+    const follower = this.followerOf(registration, { generation: fresh, endpoint: busSocketPath });
+    const reply = await this.seats.register(requestId, seat, follower);
     if (reply.kind === "alive" || reply.kind === "left")
       throw new Error("a registration was answered as something else");
     if (reply.kind !== "registered") {
@@ -147,18 +152,32 @@ export class LeaderHandler {
     return { kind: "bus.ack", requestId, ok: true, protocol, result: threadResult(registration, reply) };
   }
 
-  private followerOf(registration: Registration, fresh: Generation): Follower {
-    const { settings, ports } = this.runtime;
+  private followerOf(registration: Registration, its: Pick<Follower, "generation" | "endpoint">): Follower {
     const { processBirthId, instanceId } = registration;
     return {
+      ...its,
       instanceId,
-      generation: fresh,
-      incarnation:
-        processBirthId === undefined ? null : foreignIncarnation(processBirthId, settings.incarnation.pidNamespace),
-      endpoint: registration.busSocketPath ?? ports.transport.followerAddress(instanceId),
+      incarnation: processBirthId === undefined ? null : this.incarnationOf(processBirthId),
       threadName: isOwnPeer(registration) ? (registration.threadName ?? null) : null,
       capabilities: registration.protocol?.capabilities ?? [],
     };
+  }
+
+  /**
+   * A birth id does not say in which pid namespace its pid counts. Ours is lent to it only when exactly this birth is seen
+   * alive here: one that counts elsewhere would look dead, and its thread would be deleted (protocol O-16).
+   */
+  private incarnationOf(birthId: string): Incarnation | null {
+    const { settings, ports } = this.runtime;
+    const ifHere = foreignIncarnation(birthId, settings.incarnation.pidNamespace);
+    if (ifHere === null) return null;
+    try {
+      if (ports.processes.liveness(ifHere) === "alive") return ifHere;
+    } catch (error) {
+      // A look that failed has seen nobody.
+      ports.stage.log.event("warn", "process-not-seen", { birthId, reason: String(error) });
+    }
+    return foreignIncarnation(birthId, unknownFact);
   }
 
   private async ask(request: HeartbeatRequest | DisconnectRequest): Promise<Ack> {

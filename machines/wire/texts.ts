@@ -10,6 +10,8 @@ export const wireText = {
   responseAsRequest: "Telegram bus response envelope cannot be used as a request.",
   notHandledByLeader: "Telegram bus envelope is not handled by this leader.",
   registrationNeedsGeneration: "Telegram follower registration requires an exact generation.",
+  /** Not of the v1 catalogue: a v1 leader would guess an address (protocol O-20). */
+  registrationNeedsAddress: "Telegram follower registration requires its bus socket path.",
   registrationNeedsOwnership: "Telegram follower registration requires leader ownership.",
   registrationLostOwnership: "Telegram follower registration lost leader ownership.",
   provisioningFailed: "Telegram bus follower target provisioning failed.",

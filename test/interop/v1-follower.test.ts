@@ -92,6 +92,8 @@ test("a v1 follower registers, beats, calls in its own thread only, and leaves, 
       cwd: "/srv/f",
       pid: process.pid,
       sessionGeneration: 1,
+      // It serves nothing here, and nothing is sent to it.
+      busSocketPath: path.join(os.tmpdir(), "a-v1-follower.sock"),
       protocol: {
         protocolVersion: 1,
         runtimeBuild: "0.36.10",

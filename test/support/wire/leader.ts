@@ -79,6 +79,8 @@ function processesOf(pid: number, table: LeaderWorld["processes"]): Processes {
     own: () => incarnationOf(pid),
     parent: () => incarnationOf(pid - 1),
     liveness(who) {
+      // As a real host: of a pid that counts elsewhere nothing can be seen.
+      if (who.pidNamespace !== incarnationOf(pid).pidNamespace) return "unverifiable";
       const said = table.get(who.pid) ?? "alive";
       if (said === "throws") throw new Error("the process table cannot be read");
       return said;
