@@ -9,7 +9,7 @@
 import { homedir } from "node:os";
 import { existsSync } from "node:fs";
 import { randomUUID } from "node:crypto";
-import { isAbsolute } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { ApiMethods, Update } from "@grammyjs/types";
 import { toPromise } from "xstate";
 import type { Actor, InspectionEvent } from "xstate";
@@ -252,9 +252,10 @@ function isolated(log: Log, redact: Redactor): Log {
   };
 }
 
-function openTelegram({ token, apiRoot }: InstanceOptions): TelegramClient {
+function openTelegram({ token, apiRoot }: InstanceOptions, folder: string): TelegramClient {
+  const filesFolder = join(folder, "files");
   try {
-    return createTelegramClient({ token, ...(apiRoot === undefined ? {} : { apiRoot }) });
+    return createTelegramClient({ token, filesFolder, ...(apiRoot === undefined ? {} : { apiRoot }) });
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error));
   }
@@ -346,7 +347,7 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     options.log ?? silentLog,
     redactor(() => [options.token, secret]),
   );
-  const telegram = openTelegram(options);
+  const telegram = openTelegram(options, folder);
   const settings = settingsFrom(options, { ids, processes, clock, secret });
   const store = await openStore(folder);
   const counts = new Counts(store.status, clock, log);

@@ -95,6 +95,19 @@ export function mayV1FollowerCall(call: ApiCall, own: ThreadTarget, ownsMessage:
   return ownTarget.has(method) && isOwnTarget(body, own);
 }
 
+const ownTargetUploads = new Set([
+  "sendAudio",
+  "sendDocument",
+  "sendMediaGroup",
+  "sendPhoto",
+  "sendRichMessage",
+  "sendVoice",
+]);
+
+/** The wire's table for calls that carry a file. Markers mean nothing there. */
+export const mayV1FollowerUpload = ({ method, body }: ApiCall, own: ThreadTarget): boolean =>
+  ownTargetUploads.has(method) && isOwnTarget(body, own);
+
 /** Methods that concern the line as a whole: the leader's alone, or nobody's. In lower case, as the Bot API reads them. */
 const lineMethods = new Set(
   [
@@ -195,12 +208,19 @@ const retrySafe = new Set<string>([
 ]);
 export const isRetrySafe = (method: string): boolean => retrySafe.has(method) || /^get/i.test(method);
 
-/** Ids of the messages that a successful call made, for the ownership table. */
-export function messagesMade(method: string, result: unknown): readonly number[] {
+/** A message that a call made. `chatId` is the one that the message itself names; null when it names none. */
+export interface MadeMessage {
+  readonly chatId: number | null;
+  readonly messageId: number;
+}
+
+/** The messages that a successful call made, for the ownership table. */
+export function messagesMade(method: string, result: unknown): readonly MadeMessage[] {
   if (!isThreadScoped(method) || method === "sendChatAction") return [];
   const items: readonly unknown[] = Array.isArray(result) ? result : [result];
   return items.flatMap((item) => {
-    const id = canonicalInteger(asBody(item)?.["message_id"]);
-    return id === null ? [] : [id];
+    const message = asBody(item);
+    const messageId = canonicalInteger(message?.["message_id"]);
+    return messageId === null ? [] : [{ chatId: canonicalInteger(asBody(message?.["chat"])?.["id"]), messageId }];
   });
 }

@@ -12,8 +12,10 @@ import { chatId, messageId } from "../machines/ids.ts";
 import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
 import {
   asBody,
+  canonicalInteger,
   confineOwnCall,
   mayV1FollowerCall,
+  mayV1FollowerUpload,
   messagesOf,
   messagesMade,
   withoutMarkers,
@@ -23,8 +25,9 @@ import type { Sitter } from "../machines/registration.machine.ts";
 import { capability } from "../machines/wire/constants.ts";
 import type { Ack, CallApiRequest } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
-import { callAsLeader, reasonOf } from "./leader-calls.ts";
-import type { CallOutcome } from "./ports.ts";
+import { callAsLeader, downloadAsLeader, reasonOf, uploadAsLeader } from "./leader-calls.ts";
+import type { CallOutcome, UploadFile } from "./ports.ts";
+import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface Caller {
@@ -54,12 +57,17 @@ export async function recordMessages(
   outcome: CallOutcome,
 ): Promise<void> {
   if (outcome.kind !== "ok") return;
-  const chat = Number(call.body["chat_id"]);
   const made = messagesMade(call.method, outcome.result);
-  if (made.length === 0 || !Number.isSafeInteger(chat)) return;
+  if (made.length === 0) return;
+  // What the message says of itself goes before what was asked for, and that before where the seat is (protocol MO-2).
+  const asked = canonicalInteger(call.body["chat_id"]) ?? chatOf(runtime.settings);
   try {
     await runtime.ports.store.ownership.record(
-      made.map((id) => ({ chatId: chatId(chat), messageId: messageId(id), seat })),
+      made.map((each) => ({
+        chatId: chatId(each.chatId ?? asked),
+        messageId: messageId(each.messageId),
+        seat,
+      })),
     );
   } catch (error) {
     runtime.ports.stage.log.event("warn", "ownership-not-recorded", { reason: String(error) });
@@ -72,13 +80,17 @@ interface Asked {
   readonly sitter: Sitter;
 }
 
-async function judge(runtime: Runtime, { seat, sitter }: Caller, call: ApiCall): Promise<CallVerdict> {
+type V1Table = (call: ApiCall, own: ThreadTarget, ownsMessage: boolean) => boolean;
+
+/** By the wire's table for a v1 follower; one of ours is confined to what is its own. */
+async function judge(runtime: Runtime, caller: Caller, call: ApiCall, mayV1Follower: V1Table): Promise<CallVerdict> {
+  const { seat, sitter } = caller;
   const target: ThreadTarget = sitter.thread.target;
   const owns = await ownsMessages(runtime, seat, target, call);
   if (sitter.capabilities.includes(capability.sharedStore))
     return confineOwnCall(call, { chatId: target.chatId, threadId: target.threadId }, owns);
-  return mayV1FollowerCall(call, target, owns)
-    ? { kind: "allowed", call: { method: call.method, body: withoutMarkers(call.body) } }
+  return mayV1Follower(call, target, owns)
+    ? { kind: "allowed", call }
     : { kind: "refused", reason: wireText.callNotAllowed };
 }
 
@@ -111,20 +123,58 @@ function answerOf({ gate }: Runtime, { requestId, method, sitter }: Asked, outco
   }
 }
 
-export async function callForFollower(runtime: Runtime, request: CallApiRequest, caller: Caller): Promise<Ack> {
-  const { requestId, method, args } = request;
-  const { sitter } = caller;
-  const refuse = (message: string): Ack => ({ kind: "bus.ack", requestId, ok: false, message });
-  if (method !== "call") return refuse(wireText.callMethodUnsupported(method));
-  const [apiMethod, body] = args;
-  if (typeof apiMethod !== "string") return refuse(wireText.callNotAllowed);
-  const verdict = await judge(runtime, caller, { method: apiMethod, body: asBody(body) ?? {} });
-  if (verdict.kind === "refused") return refusal(sitter, requestId, verdict.reason, { refused: true });
-  const outcome = await callAsLeader(runtime, {
-    method: verdict.call.method,
-    payload: verdict.call.body,
-    epoch: null,
-  });
-  await recordMessages(runtime, caller.seat, verdict.call, outcome);
-  return answerOf(runtime, { requestId, method: verdict.call.method, sitter }, outcome);
+/** What a follower asks for, once it is known to be one: the three operations of `follower.callApi`. */
+export function callForFollower(runtime: Runtime, request: CallApiRequest, caller: Caller): Promise<Ack> {
+  switch (request.method) {
+    case "call":
+      return plainCall(runtime, request, caller);
+    case "callMultipart":
+      return uploadCall(runtime, request, caller);
+    case "downloadFile":
+      return download(runtime, request, caller);
+    default:
+      return Promise.resolve(notAllowed(request, caller, wireText.callNotAllowed));
+  }
+}
+
+const notAllowed = ({ requestId }: CallApiRequest, { sitter }: Caller, reason: string): Ack =>
+  refusal(sitter, requestId, reason, { refused: true });
+
+async function plainCall(runtime: Runtime, request: CallApiRequest, caller: Caller): Promise<Ack> {
+  const [apiMethod, body] = request.args;
+  if (typeof apiMethod !== "string") return notAllowed(request, caller, wireText.callNotAllowed);
+  const asked = { method: apiMethod, body: asBody(body) ?? {} };
+  const verdict = await judge(runtime, caller, asked, mayV1FollowerCall);
+  if (verdict.kind === "refused") return notAllowed(request, caller, verdict.reason);
+  const call = { method: apiMethod, body: withoutMarkers(verdict.call.body) };
+  const outcome = await callAsLeader(runtime, { method: call.method, payload: call.body, epoch: null });
+  await recordMessages(runtime, caller.seat, call, outcome);
+  return answerOf(runtime, { requestId: request.requestId, method: apiMethod, sitter: caller.sitter }, outcome);
+}
+
+/** The file is named by its path: leader and followers are processes of one user on one host (protocol O-38). */
+async function uploadCall(runtime: Runtime, request: CallApiRequest, caller: Caller): Promise<Ack> {
+  const { requestId, args } = request;
+  const [apiMethod, fields, field, path, name] = args;
+  if (typeof apiMethod !== "string") return notAllowed(request, caller, wireText.callNotAllowed);
+  const verdict = await judge(runtime, caller, { method: apiMethod, body: asBody(fields) ?? {} }, mayV1FollowerUpload);
+  if (verdict.kind === "refused") return notAllowed(request, caller, verdict.reason);
+  const asked = { requestId, method: apiMethod, sitter: caller.sitter };
+  if (typeof field !== "string" || typeof path !== "string" || typeof name !== "string")
+    return answerOf(runtime, asked, { kind: "notSent", reason: wireText.callFailed });
+  const { call } = verdict;
+  const file: UploadFile = { field, path, name };
+  const outcome = await uploadAsLeader(runtime, { method: call.method, payload: call.body, epoch: null }, file);
+  await recordMessages(runtime, caller.seat, call, outcome);
+  return answerOf(runtime, asked, outcome);
+}
+
+/** Whoever knows a file's id may have it; the suggested name is a name, never a folder. */
+async function download(runtime: Runtime, request: CallApiRequest, caller: Caller): Promise<Ack> {
+  const [fileId, name] = request.args;
+  const outcome: CallOutcome =
+    typeof fileId === "string"
+      ? await downloadAsLeader(runtime, fileId, typeof name === "string" ? name : "")
+      : { kind: "notSent", reason: wireText.callFailed };
+  return answerOf(runtime, { requestId: request.requestId, method: "getFile", sitter: caller.sitter }, outcome);
 }

@@ -9,7 +9,7 @@
  * that window shorter than the lease; nothing more is promised.
  */
 import type { Epoch } from "../machines/ids.ts";
-import type { CallOutcome } from "./ports.ts";
+import type { CallLimits, CallOutcome, UploadFile } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Kept of the lease after a call's budget, in milliseconds: time to notice and to step down. */
@@ -24,12 +24,25 @@ export interface LeaderCall {
   readonly epoch: Epoch | null;
 }
 
-export async function callAsLeader(runtime: Runtime, { method, payload, epoch }: LeaderCall): Promise<CallOutcome> {
+export const callAsLeader = (runtime: Runtime, { method, payload, epoch }: LeaderCall): Promise<CallOutcome> =>
+  whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.call(method, payload, limits));
+
+export const uploadAsLeader = (runtime: Runtime, call: LeaderCall, file: UploadFile): Promise<CallOutcome> =>
+  whileLeading(runtime, call.epoch, (limits) => runtime.ports.telegram.upload(call.method, call.payload, file, limits));
+
+export const downloadAsLeader = (runtime: Runtime, fileId: string, suggestedName: string): Promise<CallOutcome> =>
+  whileLeading(runtime, null, (limits) => runtime.ports.telegram.download(fileId, suggestedName, limits));
+
+async function whileLeading(
+  runtime: Runtime,
+  epoch: Epoch | null,
+  make: (limits: CallLimits) => Promise<CallOutcome>,
+): Promise<CallOutcome> {
   const permit = runtime.gate.permit();
   if (permit === null || permit.remainingMs <= leaseMarginMs || (epoch !== null && epoch !== permit.epoch))
     return { kind: "notSent", reason: "this instance does not lead (any more)" };
   const timeoutMs = Math.min(callBudgetMaxMs, permit.remainingMs - leaseMarginMs);
-  return runtime.ports.telegram.call(method, payload, { timeoutMs, signal: permit.signal });
+  return make({ timeoutMs, signal: permit.signal });
 }
 
 /** What went wrong with a call, in words. */

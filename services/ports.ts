@@ -591,11 +591,34 @@ export type CallOutcome =
   /** May have been committed. Never repeated for a call that is not idempotent. */
   | { readonly kind: "ambiguous"; readonly reason: string };
 
+/** How long a call may take, and what cuts it. */
+export interface CallLimits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A file of this host that goes along with a call. */
+export interface UploadFile {
+  /** Every JSON value `attach://<field>` of the payload stands for it; where there is none, it is this field. */
+  readonly field: string;
+  readonly path: string;
+  /** What Telegram is told that it is called. */
+  readonly name: string;
+}
+
+/** Never rejects. The token appears in no outcome. Everything ends within `timeoutMs`, or at once when `signal` aborts. */
 export interface TelegramApi {
-  /** Never rejects. The token appears in no outcome. Ends within `timeoutMs`, or at once when `signal` aborts. */
-  call(
+  call(method: string, payload: Readonly<Record<string, unknown>>, limits: CallLimits): Promise<CallOutcome>;
+  /** A call with a file; `notSent` when it cannot be read. */
+  upload(
     method: string,
     payload: Readonly<Record<string, unknown>>,
-    limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
+    file: UploadFile,
+    limits: CallLimits,
   ): Promise<CallOutcome>;
+  /**
+   * Fetches a file of Telegram's; the result is its path on this host, in a folder that only this user can enter. Nothing is
+   * changed at Telegram, so it is never `ambiguous`. The file is kept for at least a day.
+   */
+  download(fileId: string, suggestedName: string, limits: CallLimits): Promise<CallOutcome>;
 }

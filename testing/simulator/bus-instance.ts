@@ -88,6 +88,7 @@ const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret"
 function countingPolls(api: TelegramApi): TelegramApi & { readonly open: () => number } {
   let open = 0;
   return {
+    ...api,
     open: () => open,
     async call(method, payload, limits) {
       if (method !== "getUpdates") return api.call(method, payload, limits);

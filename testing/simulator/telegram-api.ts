@@ -144,18 +144,22 @@ export function createTelegramPort(path: TelegramPath): TelegramApi {
     });
     return `${method} arrives from ${process.name}`;
   };
+  const send: TelegramApi["call"] = (method, payload, limits) =>
+    new Promise<CallOutcome>((resolve) => {
+      if (limits.signal.aborted) {
+        resolve({ kind: "notSent", reason: "aborted" });
+        return;
+      }
+      const call = new Call(path, method, resolve);
+      call.limit(limits);
+      const fate = fateOf(path);
+      if (fate === "notSent") call.reply({ kind: "notSent", reason: "simulated: no connection" });
+      else scheduler.after(call.latencyMs(), "telegram", () => arrive(call, fate, method, payload));
+    });
   return {
-    call: (method, payload, limits) =>
-      new Promise<CallOutcome>((resolve) => {
-        if (limits.signal.aborted) {
-          resolve({ kind: "notSent", reason: "aborted" });
-          return;
-        }
-        const call = new Call(path, method, resolve);
-        call.limit(limits);
-        const fate = fateOf(path);
-        if (fate === "notSent") call.reply({ kind: "notSent", reason: "simulated: no connection" });
-        else scheduler.after(call.latencyMs(), "telegram", () => arrive(call, fate, method, payload));
-      }),
+    call: send,
+    // What a file holds is of no consequence here; that it is sent once is.
+    upload: (method, payload, file, limits) => send(method, { ...payload, [file.field]: file.name }, limits),
+    download: () => Promise.resolve({ kind: "notSent", reason: "simulated: there are no files" }),
   };
 }

@@ -12,11 +12,15 @@
  * 4. Nothing of a call is left behind on the caller's signal.
  */
 import { setMaxListeners } from "node:events";
+import { mkdtemp } from "node:fs/promises";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
+import os from "node:os";
+import path from "node:path";
 import { Api, type ApiClientOptions, type Transformer } from "grammy";
-import type { CallOutcome, TelegramApi } from "../../../services/ports.ts";
+import type { CallLimits, CallOutcome, TelegramApi } from "../../../services/ports.ts";
 import { outcomeOfAnswer, outcomeOfFailure, unanswered } from "./classify.ts";
+import { faultOfUpload, fetchFile, withFile } from "./files.ts";
 import { watchRequest } from "./watch.ts";
 
 export interface TelegramClientOptions {
@@ -28,14 +32,14 @@ export interface TelegramClientOptions {
    * open and closed after 20 s without a call, before the server would.
    */
   readonly agent?: HttpAgent;
+  /** Where fetched files are kept. Default: a new folder among the temporary ones, made with the first file. */
+  readonly filesFolder?: string;
 }
 
 export interface TelegramClient extends TelegramApi {
   /** Closes the connections, those of running calls included. */
   close(): void;
 }
-
-type Limits = Parameters<TelegramApi["call"]>[2];
 
 const idleMs = 20_000;
 const timerMsMax = 2_147_483_647;
@@ -49,14 +53,49 @@ export function createTelegramClient(options: TelegramClientOptions): TelegramCl
       ? new HttpsAgent({ keepAlive: true, timeout: idleMs })
       : new HttpAgent({ keepAlive: true, timeout: idleMs }));
   const connect = { token: options.token, apiRoot, agent };
+  let filesFolder: Promise<string> | null = null;
+  const folder = (): Promise<string> =>
+    (filesFolder ??=
+      options.filesFolder === undefined
+        ? mkdtemp(path.join(os.tmpdir(), "partyline-files-"))
+        : Promise.resolve(options.filesFolder));
+  const call = async (method: string, payload: Payload, limits: CallLimits): Promise<CallOutcome> =>
+    withoutToken(await callOnce(connect, { method, payload }, limits), method, options.token);
   return {
-    call: async (method, payload, limits) => {
-      const outcome = await callOnce(connect, { method, payload }, limits);
-      return withoutToken(outcome, method, options.token);
+    call,
+    upload: async (method, payload, file, limits) => {
+      const fault = await faultOfUpload(file);
+      return fault === null ? call(method, withFile(payload, file), limits) : { kind: "notSent", reason: fault };
     },
+    download: async (fileId, suggestedName, limits) =>
+      withoutToken(await download({ connect, folder }, { fileId, suggestedName }, limits), "download", options.token),
     close: () => agent.destroy(),
   };
 }
+
+type Payload = Readonly<Record<string, unknown>>;
+
+async function download(
+  at: { readonly connect: Connect; readonly folder: () => Promise<string> },
+  file: { readonly fileId: string; readonly suggestedName: string },
+  limits: CallLimits,
+): Promise<CallOutcome> {
+  const { token, apiRoot, agent } = at.connect;
+  const signal = AbortSignal.any([limits.signal, AbortSignal.timeout(Math.min(limits.timeoutMs, timerMsMax))]);
+  const found = await callOnce(at.connect, { method: "getFile", payload: { file_id: file.fileId } }, limits);
+  // Asking where a file lies changes nothing.
+  if (found.kind === "ambiguous") return { kind: "notSent", reason: found.reason };
+  if (found.kind !== "ok") return found;
+  const filePath = pathOf(found.result);
+  if (filePath === null) return { kind: "notSent", reason: "Telegram does not say where the file lies" };
+  const source = { address: `${apiRoot}/file/bot${token}`, agent, folder: at.folder };
+  return fetchFile(source, { filePath, suggestedName: file.suggestedName }, signal);
+}
+
+const pathOf = (file: unknown): string | null =>
+  typeof file === "object" && file !== null && "file_path" in file && typeof file.file_path === "string"
+    ? file.file_path
+    : null;
 
 interface Call {
   readonly method: string;
@@ -69,7 +108,7 @@ interface Connect {
   readonly agent: HttpAgent;
 }
 
-async function callOnce(connect: Connect, what: Call, limits: Limits): Promise<CallOutcome> {
+async function callOnce(connect: Connect, what: Call, limits: CallLimits): Promise<CallOutcome> {
   if (limits.signal.aborted) return { kind: "notSent", reason: "aborted before the call" };
   const controller = new AbortController();
   let cut: (reason: string) => void = () => undefined;

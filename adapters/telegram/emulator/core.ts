@@ -11,6 +11,7 @@ import type { Chat, Message, User, UserFromGetMe } from "@grammyjs/types";
 import type { EmulatorClock } from "./clock.ts";
 import { EventHub } from "./events.ts";
 import { FaultQueue } from "./faults.ts";
+import { FileShelf } from "./files.ts";
 import { Polls } from "./polls.ts";
 import { Transcript } from "./transcript.ts";
 import { UpdateQueue, type UpdateBody, type UpdateType } from "./update-queue.ts";
@@ -40,6 +41,7 @@ export class Core {
   readonly settings: EmulatorSettings;
   readonly hub = new EventHub();
   readonly faults = new FaultQueue();
+  readonly files = new FileShelf();
   readonly world: World;
   readonly queue: UpdateQueue;
   readonly polls: Polls;

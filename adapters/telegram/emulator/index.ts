@@ -7,6 +7,7 @@
  * is never written to the transcript.
  * Not guaranteed: anything about load, or methods that methods.ts does not list (they answer 404 like unknown ones).
  */
+import type { ServerResponse } from "node:http";
 import type { User, UserFromGetMe } from "@grammyjs/types";
 import { handleBotApi } from "./bot-api.ts";
 import { realClock, type EmulatorClock } from "./clock.ts";
@@ -15,7 +16,7 @@ import { handleControl } from "./control-routes.ts";
 import type { ChatSeed } from "./control-types.ts";
 import { EmulatorControl } from "./control.ts";
 import { Core, type EmulatorSettings } from "./core.ts";
-import { sendJson } from "./http-io.ts";
+import { sendJson, sendText } from "./http-io.ts";
 import { Listener, type IncomingRequest } from "./listener.ts";
 import { handlePage } from "./page-files.ts";
 
@@ -164,15 +165,25 @@ function seed(core: Core, options: EmulatorOptions): void {
 async function handle(core: Core, control: EmulatorControl, incoming: IncomingRequest): Promise<void> {
   const { request, response } = incoming;
   const url = new URL(request.url ?? "/", "http://emulator");
+  const file = /^\/file\/bot([^/]+)\/files\/([A-Za-z0-9-]+)$/.exec(url.pathname);
   const call = /^\/bot([^/]+)\/([A-Za-z0-9_]+)\/?$/.exec(url.pathname);
   if (call !== null) {
     const [, token = "", method = ""] = call;
     await handleBotApi(core, { ...incoming, token: decodeURIComponent(token), method, query: url.searchParams });
+  } else if (file !== null && decodeURIComponent(file[1] ?? "") === core.settings.token) {
+    serveFile(core, response, file[2] ?? "");
   } else if (url.pathname.startsWith("/control/")) {
     await handleControl(control, request, response, url);
   } else if (!(await handlePage(request, response, url.pathname))) {
     sendJson(response, { status: 404, body: { ok: false, error_code: 404, description: "Not Found" } });
   }
+}
+
+function serveFile(core: Core, response: ServerResponse, id: string): void {
+  const content = core.files.get(id);
+  if (content === undefined)
+    sendJson(response, { status: 404, body: { ok: false, error_code: 404, description: "Not Found" } });
+  else sendText(response, 200, content, { "Content-Type": "application/octet-stream" });
 }
 
 /** A request that broke off is no error of ours; anything else is answered as what it is. */

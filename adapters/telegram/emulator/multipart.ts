@@ -2,7 +2,7 @@
  * multipart/form-data, as the Bot API takes it.
  *
  * Owns: splitting a whole body into text fields and files. Does not own: size limits (request.ts caps the body).
- * Invariant: file contents are not kept: a file is its name, type, size and SHA-256.
+ * Invariant: a file is its name, type, size and SHA-256; its content goes to whoever takes the form, and nowhere else.
  * Source: RFC 7578.
  */
 import { createHash } from "node:crypto";
@@ -18,6 +18,8 @@ export interface UploadedFile {
 export interface MultipartForm {
   readonly fields: Record<string, string>;
   readonly files: UploadedFile[];
+  /** By SHA-256. */
+  readonly contents: Map<string, Buffer>;
 }
 
 const CRLF = Buffer.from("\r\n");
@@ -31,7 +33,7 @@ export function boundaryOf(contentType: string): string | null {
 
 /** Returns null when the body does not have the shape its content type promises. */
 export function parseMultipart(body: Buffer, boundary: string): MultipartForm | null {
-  const form: MultipartForm = { fields: {}, files: [] };
+  const form: MultipartForm = { fields: {}, files: [], contents: new Map() };
   const delimiter = Buffer.from(`--${boundary}`);
   let at = body.indexOf(delimiter);
   while (at !== -1) {
@@ -57,13 +59,10 @@ function addPart(form: MultipartForm, part: Buffer): void {
     form.fields[field] = content.toString("utf8");
     return;
   }
-  form.files.push({
-    field,
-    name,
-    contentType: /content-type:\s*([^\r\n]+)/i.exec(headers)?.[1] ?? "application/octet-stream",
-    size: content.length,
-    sha256: createHash("sha256").update(content).digest("hex"),
-  });
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  const contentType = /content-type:\s*([^\r\n]+)/i.exec(headers)?.[1] ?? "application/octet-stream";
+  form.contents.set(sha256, content);
+  form.files.push({ field, name, contentType, size: content.length, sha256 });
 }
 
 /** Quoted or, as some clients write file names, bare. */

@@ -28,10 +28,13 @@ export function parseJson(text: string): unknown {
 export class Params {
   readonly record: JsonRecord;
   readonly files: readonly UploadedFile[];
+  /** What the files hold, by SHA-256. */
+  readonly contents: ReadonlyMap<string, Buffer>;
 
-  constructor(record: JsonRecord, files: readonly UploadedFile[] = []) {
+  constructor(record: JsonRecord, form: Pick<Params, "files" | "contents"> = { files: [], contents: new Map() }) {
     this.record = record;
-    this.files = files;
+    this.files = form.files;
+    this.contents = form.contents;
   }
 
   has(name: string): boolean {
@@ -85,7 +88,7 @@ export function readParams(query: URLSearchParams, contentType: string, body: Bu
     const boundary = boundaryOf(contentType);
     const form = boundary === null ? null : parseMultipart(body, boundary);
     if (form === null) throw new TelegramError(400, "Bad Request: can't parse multipart form data");
-    return new Params({ ...fromQuery, ...form.fields }, form.files);
+    return new Params({ ...fromQuery, ...form.fields }, form);
   }
   const fields = Object.fromEntries(new URLSearchParams(body.toString("utf8")));
   return new Params({ ...fromQuery, ...fields });

@@ -111,6 +111,7 @@ function withTransportSteps(transport: Transport): Transport {
 /** For `acked`: the poll after the batch waits until all is answered, and then never leaves. */
 function withPollStep(telegram: TelegramApi): TelegramApi {
   return {
+    ...telegram,
     async call(method, payload, limits) {
       if (method === "getUpdates" && wanted === "acked" && batch.isIn) {
         while (batch.open > 0) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,5 +1,5 @@
 /** A Telegram that answers what a test tells it, and remembers every call. */
-import type { CallOutcome, TelegramApi } from "../../../services/ports.ts";
+import type { CallOutcome, TelegramApi, UploadFile } from "../../../services/ports.ts";
 
 export interface SeenCall {
   readonly method: string;
@@ -50,6 +50,20 @@ export class ScriptedTelegram implements TelegramApi {
     this.calls.push(call);
     const scripted = this.answers.get(method);
     return scripted === undefined ? this.byItself(call) : scripted(call);
+  }
+
+  /** The file stands in its field, as it was named. */
+  upload(
+    method: string,
+    payload: SeenCall["payload"],
+    file: UploadFile,
+    limits: { readonly signal: AbortSignal },
+  ): Promise<CallOutcome> {
+    return this.call(method, { ...payload, [file.field]: file }, limits);
+  }
+
+  download(fileId: string, suggestedName: string, limits: { readonly signal: AbortSignal }): Promise<CallOutcome> {
+    return this.call("download", { fileId, suggestedName }, limits);
   }
 
   private byItself({ method, payload }: SeenCall): CallOutcome {

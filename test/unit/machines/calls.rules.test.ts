@@ -5,6 +5,7 @@ import {
   canonicalInteger,
   isRetrySafe,
   mayV1FollowerCall,
+  mayV1FollowerUpload,
   messagesMade,
   messagesOf,
   withoutMarkers,
@@ -156,6 +157,38 @@ describe("calls of a v1 follower (protocol §4.9)", () => {
   });
 });
 
+describe("calls with a file of a v1 follower (protocol §4.9)", () => {
+  const may = (method: string, body: Body) => mayV1FollowerUpload({ method, body }, own);
+  const methods = ["sendAudio", "sendDocument", "sendMediaGroup", "sendPhoto", "sendRichMessage", "sendVoice"];
+
+  it.each(methods)("%s: into its own thread only, whatever the markers", (method) => {
+    expect(may(method, ownTarget)).toBe(true);
+    expect(may(method, { chat_id: "-1001", message_thread_id: "5" })).toBe(true);
+    for (const body of [
+      {},
+      ownChat,
+      otherThread,
+      otherChat,
+      { ...otherThread, ...cross },
+      { ...ownChat, ...aggregate },
+    ])
+      expect([body, may(method, body)]).toEqual([body, false]);
+  });
+
+  it.each([
+    "sendVideo",
+    "sendAnimation",
+    "sendMessage",
+    "setChatPhoto",
+    "uploadStickerFile",
+    "getMe",
+    "senddocument",
+    "",
+  ])("nothing else: %s", (method) => {
+    expect(may(method, ownTarget)).toBe(false);
+  });
+});
+
 describe("small readings", () => {
   it("an integer is one, or its canonical decimal text (protocol/O-37)", () => {
     expect([5, 0, -5, "5", "0", "-5"].map(canonicalInteger)).toEqual([5, 0, -5, 5, 0, -5]);
@@ -239,9 +272,18 @@ describe("what may be repeated after an unknown outcome (protocol/AC-4)", () => 
 
 describe("the messages a call made (protocol/MO-2)", () => {
   it("are those of the result, single or many", () => {
-    expect(messagesMade("sendMessage", { message_id: 7 })).toEqual([7]);
-    expect(messagesMade("sendMediaGroup", [{ message_id: 7 }, { message_id: "8" }, {}])).toEqual([7, 8]);
-    expect(messagesMade("copyMessage", { message_id: 7 })).toEqual([7]);
+    const made = (messageId: number, chat: number | null = null) => ({ messageId, chatId: chat });
+    expect(messagesMade("sendMessage", { message_id: 7 })).toEqual([made(7)]);
+    expect(messagesMade("sendMediaGroup", [{ message_id: 7 }, { message_id: "8" }, {}])).toEqual([made(7), made(8)]);
+    expect(messagesMade("copyMessage", { message_id: 7 })).toEqual([made(7)]);
+  });
+
+  it("are where they say that they are, if they say it", () => {
+    expect(messagesMade("sendMessage", { message_id: 7, chat: { id: -9 } })).toEqual([{ messageId: 7, chatId: -9 }]);
+    expect(messagesMade("sendMessage", { message_id: 7, chat: { id: "-9" } })).toEqual([{ messageId: 7, chatId: -9 }]);
+    expect(messagesMade("sendMessage", { message_id: 7, chat: { id: "09" } })).toEqual([
+      { messageId: 7, chatId: null },
+    ]);
   });
 
   it("are none for other calls, nor for a result without an id", () => {

@@ -1,0 +1,191 @@
+/** What a v1 follower may have done at Telegram through our leader: the three operations of `follower.callApi`. */
+import { expect, test } from "vitest";
+import { chatId, generation, messageId, seatKey } from "../../../machines/ids.ts";
+import { aggregateDeliveryMarker, crossTargetDeliveryMarker } from "../../../machines/wire/constants.ts";
+import { wireText } from "../../../machines/wire/texts.ts";
+import { owner, seated, startLeader, V1Peer } from "../../support/wire/leader.ts";
+import type { LeaderWorld } from "../../support/wire/leader.ts";
+
+const made = (world: LeaderWorld) =>
+  world.telegram.calls.filter(({ method }) => !["getMe", "createForumTopic"].includes(method));
+const ownerOf = (world: LeaderWorld, message: number, chat = owner) =>
+  world.store.ownership.ownerOf(chatId(chat), messageId(message));
+
+test("protocol/AP-1: a call goes out without its markers, and its result comes back as Telegram gave it", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const own = { chat_id: owner, message_thread_id: peer.thread };
+  const ack = await peer.call("sendMessage", { ...own, text: "a", [aggregateDeliveryMarker]: false });
+  expect(ack).toEqual({
+    kind: "bus.ack",
+    requestId: ack.requestId,
+    ok: true,
+    result: { message_id: 901, chat: { id: owner }, message_thread_id: peer.thread },
+  });
+  const main = { chat_id: owner, text: "b" };
+  expect(await peer.call("sendMessage", { ...main, [aggregateDeliveryMarker]: true })).toMatchObject({ ok: true });
+  const elsewhere = { chat_id: owner, message_thread_id: peer.thread + 1, text: "c" };
+  expect(await peer.call("sendMessage", { ...elsewhere, [crossTargetDeliveryMarker]: true })).toMatchObject({
+    ok: true,
+  });
+  expect(made(world).map(({ payload }) => payload)).toEqual([{ ...own, text: "a" }, main, elsewhere]);
+});
+
+test("protocol/S-88: an unmarked send elsewhere, a marked one to another chat, and a marked one into the own thread are refused", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const other = peer.thread + 1;
+  const cross = { [crossTargetDeliveryMarker]: true };
+  const bodies = [
+    { chat_id: owner, message_thread_id: other, text: "x" },
+    { chat_id: owner, text: "x" },
+    { chat_id: owner + 1, message_thread_id: other, text: "x", ...cross },
+    { chat_id: owner, message_thread_id: peer.thread, text: "x", ...cross },
+    { chat_id: owner, message_thread_id: other, text: "x", [crossTargetDeliveryMarker]: "true" },
+    { chat_id: owner, message_thread_id: other, text: "x", [aggregateDeliveryMarker]: true },
+  ];
+  for (const body of bodies) {
+    const ack = await peer.call("sendMessage", body);
+    expect(ack).toEqual({ kind: "bus.ack", requestId: ack.requestId, ok: false, message: wireText.callNotAllowed });
+  }
+  expect(made(world)).toEqual([]);
+});
+
+test.each([
+  ["a method of its own name", ["frobnicate", "sendMessage", {}]],
+  ["a Bot API method that is no text", ["call", 7, {}]],
+  ["a body that is a list", ["call", "sendMessage", []]],
+  ["no arguments", ["call"]],
+  ["an upload's method that is no text", ["callMultipart", null, {}]],
+  ["an upload by a method without that row", ["callMultipart", "sendVideo", {}, "video", "/tmp/v", "v"]],
+  ["what is the line's alone", ["call", "getUpdates", {}]],
+] as const)("protocol §4.9: %s is refused in the wire's words, and nothing is called", async (_, [method, ...args]) => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const ack = await peer.callApi(method, ...args);
+  expect(ack).toEqual({ kind: "bus.ack", requestId: ack.requestId, ok: false, message: wireText.callNotAllowed });
+  expect(made(world)).toEqual([]);
+});
+
+test("protocol/AP-2, MO-1: a file goes with its fields, and the message is the follower's, sendAudio's too (O-13)", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const fields = { chat_id: String(owner), message_thread_id: String(peer.thread), caption: "c" };
+  for (const [method, field] of [
+    ["sendDocument", "document"],
+    ["sendAudio", "audio"],
+  ] as const) {
+    const ack = await peer.callApi("callMultipart", method, fields, field, "/srv/peer/a.bin", "a.bin", null);
+    expect(ack.ok).toBe(true);
+    expect(made(world).at(-1)).toEqual({
+      method,
+      payload: { ...fields, [field]: { field, path: "/srv/peer/a.bin", name: "a.bin" } },
+    });
+    const { message_id: made_ } = ack.result as { message_id: number }; // the scripted Telegram answers a message
+    expect(await ownerOf(world, made_)).toBe("manual:owner-2001");
+  }
+});
+
+test("protocol/P-31: a file into another thread is refused, marked or not", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const fields = { chat_id: String(owner), message_thread_id: String(peer.thread + 1) };
+  for (const marker of [{}, { [crossTargetDeliveryMarker]: true }, { [aggregateDeliveryMarker]: true }])
+    expect(
+      await peer.callApi("callMultipart", "sendDocument", { ...fields, ...marker }, "document", "/a", "a"),
+    ).toMatchObject({ ok: false, message: wireText.callNotAllowed });
+  expect(made(world)).toEqual([]);
+});
+
+test("protocol/AP-3: a download is passed through, its result is a path; Telegram's refusal is passed on in its words", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  world.telegram.answer("download", () => ({ kind: "ok", result: "/srv/files/1/a.txt" }));
+  const ack = await peer.callApi("downloadFile", "file-1", "a.txt");
+  expect(ack).toEqual({ kind: "bus.ack", requestId: ack.requestId, ok: true, result: "/srv/files/1/a.txt" });
+  expect(made(world)).toEqual([{ method: "download", payload: { fileId: "file-1", suggestedName: "a.txt" } }]);
+  const error = { error_code: 400, description: "Bad Request: wrong file_id" };
+  world.telegram.answer("download", () => ({ kind: "rejected", error }));
+  expect(await peer.callApi("downloadFile", "file-2", "a.txt")).toMatchObject({
+    ok: false,
+    message: "Bad Request: wrong file_id",
+  });
+  expect(await peer.callApi("downloadFile", 7, "a.txt")).toMatchObject({ ok: false, message: wireText.callFailed });
+});
+
+test("protocol/S-84, MO-2: a sent message is its sender's, in the chat that it names, else in the one that was asked for", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const body = { chat_id: owner, message_thread_id: peer.thread, text: "x" };
+  world.telegram.answer("sendMessage", () => ({ kind: "ok", result: { message_id: 71, chat: { id: owner + 5 } } }));
+  await peer.call("sendMessage", body);
+  world.telegram.answer("sendMessage", () => ({ kind: "ok", result: { message_id: "72" } }));
+  await peer.call("sendMessage", { ...body, chat_id: String(owner) });
+  expect(await ownerOf(world, 71, owner + 5)).toBe("manual:owner-2001");
+  expect(await ownerOf(world, 71)).toBeNull();
+  expect(await ownerOf(world, 72)).toBe("manual:owner-2001");
+});
+
+test("protocol/O-14: a send is answered as done although its message could not be written down", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  world.store.ownership.record = () => Promise.reject(new Error("the store is busy"));
+  const body = { chat_id: owner, message_thread_id: peer.thread, text: "x" };
+  expect(await peer.call("sendMessage", body)).toMatchObject({ ok: true, result: { message_id: 901 } });
+  expect(world.log.map(({ phase }) => phase)).toContain("ownership-not-recorded");
+});
+
+test("protocol/S-85: a call of a replaced generation is stale and not executed, one of a stranger is unknown", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const before = peer.generation;
+  expect((await peer.register()).ok).toBe(true);
+  peer.generation = before;
+  const body = { chat_id: owner, message_thread_id: peer.thread, text: "x" };
+  expect(await peer.call("sendMessage", body)).toMatchObject({ ok: false, message: wireText.staleGeneration });
+  expect(await peer.callApi("downloadFile", "f", "x")).toMatchObject({ ok: false, message: wireText.staleGeneration });
+  const stranger = await V1Peer.open(world, { pid: 3001 });
+  stranger.generation = generation("g");
+  // Known comes before current, and both before what is asked.
+  expect(await stranger.callApi("frobnicate")).toMatchObject({ ok: false, message: wireText.unknownFollower });
+  expect(made(world)).toEqual([]);
+});
+
+test("protocol/S-86, AP-5: a send whose answer was lost is commit-unknown, with its method, and made once", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const lost = { kind: "ambiguous", reason: "the connection broke" } as const;
+  world.telegram.answer("sendMessage", () => lost);
+  world.telegram.answer("sendPhoto", () => lost);
+  const own = { chat_id: owner, message_thread_id: peer.thread };
+  const acks = [
+    [await peer.call("sendMessage", { ...own, text: "x" }), "sendMessage"],
+    [await peer.callApi("callMultipart", "sendPhoto", own, "photo", "/a.png", "a.png"), "sendPhoto"],
+  ] as const;
+  for (const [ack, method] of acks)
+    expect(ack).toEqual({
+      kind: "bus.ack",
+      requestId: ack.requestId,
+      ok: false,
+      message: wireText.callCommitUnknown(method),
+      error: { code: "commit-unknown", method },
+    });
+  expect(made(world)).toHaveLength(2);
+});
+
+test("protocol/S-89, MO-4, MO-5: an edit of an unowned message is refused; what the seat sent before its replacement is still its own", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const neighbour = await seated(world, { pid: 2002 });
+  const sent = await peer.call("sendMessage", { chat_id: owner, message_thread_id: peer.thread, text: "x" });
+  const { message_id: message } = sent.result as { message_id: number }; // the scripted Telegram answers a message
+  const edit = { chat_id: owner, message_id: message, text: "y" };
+  const refused = { ok: false, message: wireText.callNotAllowed };
+  for (const method of ["editMessageText", "deleteMessage", "editMessageReplyMarkup"])
+    expect(await neighbour.call(method, edit)).toMatchObject(refused);
+  expect(await peer.call("editMessageText", { ...edit, message_id: 5 })).toMatchObject(refused);
+  const successor = await seated(world, { pid: 2003, profileKey: "manual:owner-2001" });
+  expect(await successor.call("editMessageText", { ...edit, message_id: String(message) })).toMatchObject({ ok: true });
+  expect(await peer.call("editMessageText", edit)).toMatchObject({ ok: false, message: wireText.unknownFollower });
+  expect(await ownerOf(world, message)).toBe(seatKey("manual:owner-2001"));
+});
