@@ -11,6 +11,8 @@ import { runNdjson } from "./cli/ndjson.ts";
 import { instanceOptions, portNumber, UsageError, wholeNumber, withInstance, withLine } from "./cli/options.ts";
 import type { LineFlags } from "./cli/options.ts";
 import { printStatus } from "./cli/status.ts";
+import { adoptThread, forgetSeat, forgetThread, leaveSeat, listThreads, releaseThread } from "./cli/threads.ts";
+import type { ThreadsFlags } from "./cli/threads.ts";
 import { StartError, version } from "./index.ts";
 
 function addRun(program: Command): void {
@@ -78,6 +80,54 @@ function addTools(program: Command): void {
   });
 }
 
+/** What the leader is asked for; it answers while it runs, or the next one does. */
+function withRequest(command: Command): Command {
+  return withLine(command)
+    .option("--json", "as one JSON object")
+    .addOption(new Option("--chat <id>", "chat of a thread that the line does not know").argParser(wholeNumber))
+    .addOption(
+      new Option("--wait <seconds>", "how long to wait for a leader's answer").argParser(wholeNumber).default(15),
+    );
+}
+
+function addOperator(program: Command): void {
+  const threads = program
+    .command("threads")
+    .description("the threads: what is known of each, and what evidence cannot decide");
+  withLine(threads.command("list", { isDefault: true }))
+    .description("every thread with its seat, its state and the last reason")
+    .option("--json", "as one JSON object")
+    .action(async (flags: ThreadsFlags) => {
+      process.exitCode = await listThreads(flags);
+    });
+  withRequest(threads.command("adopt <seat> <thread>"))
+    .description("bind a thread that exists to a seat; ends a creation with an unknown outcome")
+    .action(async (seat: string, thread: string, flags: ThreadsFlags) => {
+      process.exitCode = await adoptThread(seat, thread, flags);
+    });
+  withRequest(threads.command("release <thread>"))
+    .description("delete a thread that no running instance holds")
+    .action(async (thread: string, flags: ThreadsFlags) => {
+      process.exitCode = await releaseThread(thread, flags);
+    });
+  withRequest(threads.command("forget <what>"))
+    .description("take a thread off the books and leave it in Telegram, or, given a seat, end a creation in doubt")
+    .action(async (what: string, flags: ThreadsFlags) => {
+      process.exitCode = await forgetThread(what, flags);
+    });
+  withRequest(program.command("leave <seat>"))
+    .description("give up the thread of a seat whose instance has stopped, without waiting for its grace time")
+    .action(async (seat: string, flags: ThreadsFlags) => {
+      process.exitCode = await leaveSeat(seat, flags);
+    });
+  const seats = program.command("seats").description("the seats");
+  withRequest(seats.command("forget <seat>"))
+    .description("a holder that can be proven neither alive nor dead counts as gone; its thread's grace time begins")
+    .action(async (seat: string, flags: ThreadsFlags) => {
+      process.exitCode = await forgetSeat(seat, flags);
+    });
+}
+
 function explain(error: unknown): number {
   if (error instanceof UsageError || error instanceof StartError) {
     console.error(`partyline: ${error.message}`);
@@ -97,6 +147,7 @@ const program = new Command("partyline")
 addRun(program);
 addDemo(program);
 addTools(program);
+addOperator(program);
 
 try {
   await program.parseAsync();

@@ -49,11 +49,13 @@ import type { ComposedInstance } from "./services/instance.ts";
 import type { CallOutcome, Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
 import type { V1Fleet } from "./services/ports/owner.ts";
 import type { Settings } from "./services/runtime.ts";
+import { requestOfOperator } from "./services/operator.ts";
+import type { OperatorReply, OperatorWish } from "./services/operator.ts";
 import { describeLine } from "./services/status.ts";
 import type { LineStatus } from "./services/status.ts";
 import { version } from "./version.ts";
 
-export type { BoundThread, Epoch, LineStatus, Log, Role, TelegramError, Trouble };
+export type { BoundThread, Epoch, LineStatus, OperatorReply, OperatorWish, Log, Role, TelegramError, Trouble };
 export { version };
 
 export interface InstanceOptions {
@@ -93,6 +95,11 @@ export interface InstanceOptions {
   readonly threadGraceMs?: number;
   /** The thread is never deleted for the end of this process, only by `stop({ leave: true })` or the operator. Default false. */
   readonly keepThread?: boolean;
+  /**
+   * While this instance leads: after so many milliseconds without proof either way, a seat's holder counts as gone. Default:
+   * never; it is shown in `status`, and the operator decides.
+   */
+  readonly unprovableAfterMs?: number;
   /** Changes to the lease's timings; all instances of a profile should use the same. */
   readonly lease?: Partial<LeaseTimings>;
   /** Where diagnostics go, already free of secrets. Default: nowhere. */
@@ -239,6 +246,20 @@ export async function readStatus(options: Pick<InstanceOptions, "token" | "home"
   }
 }
 
+/** Asks the leader, and waits for its answer at most `patienceMs`; null = none yet, the next leader carries it out. */
+export async function askOperator(
+  options: Pick<InstanceOptions, "token" | "home" | "profile">,
+  wish: OperatorWish,
+  patienceMs: number,
+): Promise<OperatorReply | null> {
+  const store = await openStore(stateFolder(options));
+  try {
+    return await requestOfOperator({ store, clock: systemClock(), ids: systemIds() }, wish, patienceMs);
+  } finally {
+    await store.close();
+  }
+}
+
 /** The host's log, free of secrets and unable to disturb anybody. */
 function isolated(log: Log, redact: Redactor): Log {
   return {
@@ -301,6 +322,7 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
     membership: defaultMembershipTimings,
     pollSeconds: options.pollSeconds ?? 30,
     capabilityMs: 2_500,
+    unprovableAfterMs: options.unprovableAfterMs ?? null,
     threadGraceMs: options.keepThread === true ? null : (options.threadGraceMs ?? defaultThreadGraceMs),
   };
 }

@@ -16,6 +16,8 @@ export interface Round {
   readonly agents: Agents;
   readonly names: readonly string[];
   readonly print: (line: string) => void;
+  /** How long a thread outlives its process. */
+  readonly graceMs: number;
 }
 
 async function until(condition: () => boolean): Promise<number> {
@@ -88,5 +90,34 @@ export async function playRound(round: Round): Promise<number> {
     names.every((name) => answers(`still there, ${name}?`) === 1),
   );
   check("Telegram saw no second poller", emulator.control.state().polls.conflicts409 === 0);
-  return failed;
+  return (
+    failed +
+    (await playEnd(round, { check, threadOf, isLeader: (name) => leaders().some((each) => each.name === name) }))
+  );
+}
+
+interface Ending {
+  readonly check: (what: string, holds: boolean) => void;
+  readonly threadOf: ReadonlyMap<string, number>;
+  readonly isLeader: (name: string) => boolean;
+}
+
+/** One that is killed for good loses its thread after its grace time, and not before. */
+async function playEnd(
+  { emulator, agents, names, print, graceMs }: Round,
+  { check, threadOf, isLeader }: Ending,
+): Promise<number> {
+  const gone = names.find((name) => !isLeader(name));
+  if (gone === undefined) return 1;
+  const isThere = (name: string): boolean =>
+    emulator.control.state().threads.some((each) => each.threadId === threadOf.get(name) && each.status !== "deleted");
+  print(`        kill -9 of ${gone}, for good: its thread outlives it by ${(graceMs / 1_000).toFixed(0)} s`);
+  agents.kill(gone);
+  const goneIn = await until(() => !isThere(gone));
+  check(
+    `its thread is deleted after the grace time, not before (${Number.isFinite(goneIn) ? `${goneIn.toFixed(0)} ms` : "never"})`,
+    Number.isFinite(goneIn) && goneIn >= graceMs - 500,
+  );
+  check("the other threads stay", names.filter((name) => name !== gone).every(isThere));
+  return 0;
 }

@@ -15,6 +15,8 @@ import { UsageError } from "./options.ts";
 const demoToken = "700001:demo-token-of-the-embedded-emulator";
 const demoUser = "5550001";
 const names = ["Amber", "Birch", "Cedar"];
+/** How long a thread outlives its process in the scripted round. */
+const demoGraceMs = 6_000;
 
 export interface DemoFlags {
   readonly headless?: boolean;
@@ -52,7 +54,8 @@ export async function runDemo(flags: DemoFlags): Promise<number> {
   const isHeadless = flags.headless === true;
   const agents = new Agents({
     names,
-    args: [],
+    // Short, so that the round need not wait ten minutes to show it.
+    args: isHeadless ? ["--thread-grace", `${String(demoGraceMs)}ms`] : [],
     env: {
       TELEGRAM_BOT_TOKEN: demoToken,
       PARTYLINE_API_ROOT: emulator.apiRoot,
@@ -74,7 +77,7 @@ export async function runDemo(flags: DemoFlags): Promise<number> {
       await untilTold();
       return 0;
     }
-    const failed = await playRound({ emulator, agents, names, print });
+    const failed = await playRound({ emulator, agents, names, print, graceMs: demoGraceMs });
     print(failed === 0 ? "The round held." : `${String(failed)} checks of the round failed.`);
     return failed === 0 ? 0 : 1;
   } finally {

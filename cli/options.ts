@@ -24,6 +24,9 @@ export interface LineFlags {
   readonly chat?: number;
   readonly ack?: "auto" | "explicit";
   readonly v1Home?: string;
+  readonly threadGrace?: number;
+  readonly keepThread?: boolean;
+  readonly unprovableAfter?: number;
   readonly logLevel: LogLevel;
 }
 
@@ -37,6 +40,15 @@ export function wholeNumber(text: string): number {
   if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(value))
     throw new InvalidArgumentError("It must be a whole number.");
   return value;
+}
+
+/** A duration such as `500ms`, `30s`, `10m`, `2h`, in milliseconds. */
+export function duration(text: string): number {
+  const [, digits, unit] = /^(\d+)(ms|s|m|h)$/.exec(text) ?? [];
+  if (digits === undefined || unit === undefined)
+    throw new InvalidArgumentError("It must be a duration: 500ms, 30s, 10m or 2h.");
+  const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }[unit];
+  return Number(digits) * (unitMs ?? 1);
 }
 
 export function portNumber(text: string): number {
@@ -76,6 +88,18 @@ export function withInstance(command: Command): Command {
       new Option("--chat <id>", "chat whose threads are used (default: the private chat with the user)").argParser(
         wholeNumber,
       ),
+    )
+    .addOption(
+      new Option("--thread-grace <duration>", "how long the thread outlives the process (default: 10m)").argParser(
+        duration,
+      ),
+    )
+    .addOption(new Option("--keep-thread", "never delete the thread for the end of the process"))
+    .addOption(
+      new Option(
+        "--unprovable-after <duration>",
+        "a seat's holder counts as gone after so long without proof (default: never)",
+      ).argParser(duration),
     )
     .addOption(new Option("--name <name>", "keeps seat and thread across restarts (default: unnamed)"))
     .addOption(
@@ -132,6 +156,9 @@ export function instanceOptions(flags: LineFlags): InstanceOptions {
     ...(name === undefined ? {} : { name }),
     ...(chat === undefined ? {} : { chat }),
     ...(ack === undefined ? {} : { ack }),
+    ...(flags.threadGrace === undefined ? {} : { threadGraceMs: flags.threadGrace }),
+    ...(flags.keepThread === undefined ? {} : { keepThread: flags.keepThread }),
+    ...(flags.unprovableAfter === undefined ? {} : { unprovableAfterMs: flags.unprovableAfter }),
     ...(v1Home === undefined ? {} : { compat: { agentDir: path.resolve(v1Home) } }),
   };
 }

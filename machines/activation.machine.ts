@@ -14,6 +14,7 @@ import { assign, emit, sendTo, setup } from "xstate";
 import type { BoundThread, ChatId, Epoch, InstanceId, SeatKey } from "./ids.ts";
 import type { PollingCommand, PollingFact } from "./polling.machine.ts";
 import { provisioningMachine } from "./provisioning.machine.ts";
+import type { ReconciliationFact } from "./reconciliation.machine.ts";
 import { companion, slot } from "./slots.ts";
 import type { CompanionFailed } from "./slots.ts";
 
@@ -49,7 +50,8 @@ export interface DispatcherFact {
 
 export type DispatcherCommand = { readonly type: "journal.changed" };
 
-export type ActivationEvent = ActivationCommand | EndpointFact | DispatcherFact | PollingFact | CompanionFailed;
+export type ActivationEvent =
+  ReconciliationFact | ActivationCommand | EndpointFact | DispatcherFact | PollingFact | CompanionFailed;
 
 export type ActivationFact =
   /** `thread` is null while ours could not be had: the others are served all the same. */
@@ -104,6 +106,8 @@ const base = setup({
     endpoint: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("endpoint"),
     dispatcher: companion<DispatcherCommand, { readonly epoch: Epoch }>("dispatcher"),
     poller: companion<PollingCommand, { readonly epoch: Epoch }>("poller"),
+    /** Threads against reality, for as long as followers can reach us. */
+    reconciliation: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("reconciliation"),
   },
   delays: {
     retryPause: ({ context }) =>
@@ -143,6 +147,9 @@ export const activationMachine = createMachine({
     "polling.troubled": {},
     "polling.fenced": {},
     "polling.stopped": {},
+    "reconciliation.planned": {},
+    "reconciliation.acted": {},
+    "reconciliation.fenced": {},
     "companion.failed": {
       target: ".rollingBack",
       actions: emit(({ event }) => troubled("unavailable", `${event.companion}: ${event.reason}`)),
@@ -321,8 +328,10 @@ export const activationMachine = createMachine({
           invoke: [
             { src: "dispatcher", id: "dispatcher", input: epochOnly },
             { src: "poller", id: "poller", input: epochOnly },
+            { src: "reconciliation", id: "reconciliation", input: epochOnly },
           ],
           on: {
+            "reconciliation.fenced": "#activation.fencedOff",
             "polling.fenced": "#activation.fencedOff",
             "dispatcher.fenced": "#activation.fencedOff",
           },

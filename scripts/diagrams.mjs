@@ -24,6 +24,7 @@ import { ownerMachine } from "../machines/owner.machine.ts";
 import { membershipMachine } from "../machines/membership.machine.ts";
 import { pollingMachine } from "../machines/polling.machine.ts";
 import { provisioningMachine } from "../machines/provisioning.machine.ts";
+import { reconciliationMachine } from "../machines/reconciliation.machine.ts";
 import { registrationMachine } from "../machines/registration.machine.ts";
 
 /** @typedef {import("xstate").AnyStateNode} Node */
@@ -37,6 +38,7 @@ const machines = [
   activationMachine,
   pollingMachine,
   deliveryMachine,
+  reconciliationMachine,
   registrationMachine,
   provisioningMachine,
   cleanupMachine,

@@ -5,6 +5,7 @@
  * Does not own: the order of activation, what any companion decides.
  */
 import { fromPromise } from "xstate";
+import type { SeatKey } from "../machines/ids.ts";
 import { activationMachine } from "../machines/activation.machine.ts";
 import type { ActivationStart } from "../machines/instance.machine.ts";
 import type { IdentifyAnswer, SeatOwnAnswer, SeatOwnInput } from "../machines/activation.machine.ts";
@@ -19,6 +20,7 @@ import { LeaderHandler } from "./leader-handler.ts";
 import type { SecretCheck } from "./leader-handler.ts";
 import { createPollingNotes, healthOf, providePolling } from "./polling.ts";
 import { provideProvisioning } from "./provisioning.ts";
+import { provideReconciliation } from "./reconciliation.ts";
 import { createSignal } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { Seats } from "./seats.ts";
@@ -90,6 +92,10 @@ export function provideActivation(
     seatsChanged.fire();
   });
   const side = { seats, links, inbox };
+  const heldSeats = (): ReadonlySet<SeatKey> => {
+    const own = runtime.board.place;
+    return new Set([...seats.held(), ...(own === null ? [] : [own.seat])]);
+  };
   const handler = new LeaderHandler(runtime, seats, isSecret);
   const note = createPollingNotes(runtime, epoch);
 
@@ -114,6 +120,15 @@ export function provideActivation(
         handle: (request, from) => handler.handle(request, from),
       }),
       dispatcher: provideDispatcher(runtime, side, seatsChanged),
+      reconciliation: hostChart(stage, {
+        id: `${runtime.settings.me}/reconciliation`,
+        chart: () => bare(provideReconciliation(runtime, epoch, { heldSeats, changed: seatsChanged })),
+        input: () => ({ epoch }),
+        onFact: (fact) => {
+          if (fact.type === "reconciliation.acted")
+            stage.log.event("info", fact.type, { ...fact.action, outcome: fact.outcome });
+        },
+      }),
       poller: hostChart(stage, {
         id: `${runtime.settings.me}/poller`,
         chart: () => bare(providePolling(runtime)),

@@ -44,6 +44,8 @@ export interface Settings {
   readonly capabilityMs: number;
   /** How long this instance's thread, and that of a v1 peer we lead, outlives its process; null = for ever. */
   readonly threadGraceMs: number | null;
+  /** After so long a holder that can be proven neither alive nor dead counts as gone; null = never. */
+  readonly unprovableAfterMs: number | null;
 }
 
 /** Our own place: written when a registration was committed by us (leading) or acknowledged to us (following). */

@@ -44,6 +44,7 @@ export interface Seated {
 
 export class Seats {
   private readonly seats = new Map<SeatKey, Seat>();
+  private readonly doubted = new Set<Generation>();
   private readonly seatByInstance = new Map<InstanceId, SeatKey>();
   private readonly machine: ReturnType<typeof provideRegistration>;
   private readonly runtime: Runtime;
@@ -137,6 +138,11 @@ export class Seats {
     this.seats.get(key)?.actor.send({ type: "link.closed", generation });
   }
 
+  /** Seats on which somebody sits, or is about to: their threads are theirs. */
+  held(): readonly SeatKey[] {
+    return [...this.seats.values()].filter(({ actor }) => !isFree(actor.getSnapshot())).map(({ key }) => key);
+  }
+
   /** Slots of all routable followers, ascending. */
   slots(): readonly string[] {
     return [...this.seats.values()]
@@ -190,7 +196,24 @@ export class Seats {
     if (fact.type === "seat.live") this.seatByInstance.set(instanceId, seat.key);
     const why = "why" in fact ? { why: fact.why } : {};
     this.runtime.ports.stage.log.event("info", fact.type, { seat: seat.key, instanceId, ...why });
-    this.onChange();
+    if (fact.type === "seat.unprovable") this.doubt(seat);
+    else this.onChange();
+  }
+
+  /** Shown to the operator, since when and why; once for each registration. */
+  private doubt({ key, actor }: Seat): void {
+    const { sitter } = actor.getSnapshot().context;
+    if (sitter === null || this.doubted.has(sitter.generation)) return;
+    this.doubted.add(sitter.generation);
+    const { store, stage } = this.runtime.ports;
+    const reason =
+      sitter.incarnation === null
+        ? "it told nothing by which its end can be proven"
+        : "its process lives on another host or in another pid namespace, or this host cannot tell";
+    const doubt = { sinceMs: stage.clock.nowMs(), reason };
+    store.cleanups.doubt({ epoch: this.epoch, seat: key, generation: sitter.generation, doubt }).catch(() => {
+      this.doubted.delete(sitter.generation);
+    });
   }
 
   private onBroken(seat: Seat, reason: string): void {
@@ -200,6 +223,11 @@ export class Seats {
     this.onChange();
   }
 }
+
+/** Nobody sits, or nobody who is heard of. */
+const isFree = (snapshot: {
+  readonly matches: (state: "vacant" | "preserved" | "suspect" | "rethreading") => boolean;
+}) => (["vacant", "preserved", "suspect", "rethreading"] as const).some((state) => snapshot.matches(state));
 
 const routable = ({ actor }: Seat): Sitter | null => routableSitter(actor.getSnapshot());
 

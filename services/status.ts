@@ -4,7 +4,10 @@
  * Owns: reading; any process may do it, leading or not. Does not own: the words shown to people (`cli/status.ts`).
  * A status is a moment: what it says may have changed when it is read.
  */
+import { sameTarget } from "../machines/ids.ts";
 import type { InstanceId, Liveness, SeatKey } from "../machines/ids.ts";
+import type { CleanupReason } from "../machines/reconciliation.types.ts";
+import type { HeldBinding, ThreadStanding } from "../machines/threads.rules.ts";
 import type { Processes, SeatRegistration, Store, StoreStatus } from "./ports.ts";
 
 export interface LineSeat {
@@ -26,6 +29,34 @@ export interface LineThread {
   readonly name: string;
   readonly seat: SeatKey;
   readonly createdAtMs: number;
+  readonly state: ThreadStanding;
+  /** Why it stands so; empty when there is nothing to say. */
+  readonly reason: string;
+  /** Its deletion, when one is due or under way. */
+  readonly deletion: {
+    readonly reason: CleanupReason;
+    readonly dueAtMs: number;
+    readonly attempts: number;
+    readonly lastReason: string | null;
+  } | null;
+}
+
+/** A thread that nobody has and only the operator deletes. */
+export interface LineLeftover {
+  readonly chatId: number;
+  readonly threadId: number;
+  readonly name: string;
+  readonly seat: SeatKey | null;
+  readonly reason: string;
+}
+
+/** A thread whose creation has begun, and may have an unknown outcome. */
+export interface LineCreation {
+  readonly seat: SeatKey;
+  readonly chatId: number;
+  readonly name: string;
+  readonly status: string;
+  readonly startedAtMs: number;
 }
 
 export interface LineStatus {
@@ -43,6 +74,8 @@ export interface LineStatus {
   readonly cursor: number | null;
   readonly seats: readonly LineSeat[];
   readonly threads: readonly LineThread[];
+  readonly leftovers: readonly LineLeftover[];
+  readonly creations: readonly LineCreation[];
   readonly journal: StoreStatus["journal"];
   readonly polling: StoreStatus["polling"];
   readonly drops: StoreStatus["drops"];
@@ -77,6 +110,29 @@ async function seatStatus(
   };
 }
 
+function threadStatus({ seat, thread, createdAtMs, standing, reason }: HeldBinding, status: StoreStatus): LineThread {
+  const cleanup = status.cleanups.find((each) => sameTarget(each.target, thread.target));
+  return {
+    chatId: thread.target.chatId,
+    threadId: thread.target.threadId,
+    slot: thread.slot,
+    name: thread.threadName,
+    seat,
+    createdAtMs,
+    state: standing,
+    reason,
+    deletion:
+      cleanup === undefined
+        ? null
+        : {
+            reason: cleanup.reason,
+            dueAtMs: cleanup.dueAtMs,
+            attempts: cleanup.attempts,
+            lastReason: cleanup.lastReason,
+          },
+  };
+}
+
 export interface LineSources {
   readonly store: Store;
   readonly processes: Processes;
@@ -100,20 +156,33 @@ export async function describeLine(sources: LineSources): Promise<LineStatus> {
           },
     cursor: status.cursor,
     seats: await Promise.all(status.registrations.map((each) => seatStatus(sources, status, each))),
-    threads: status.bindings.map(({ seat, thread, createdAtMs }) => ({
-      chatId: thread.target.chatId,
-      threadId: thread.target.threadId,
-      slot: thread.slot,
-      name: thread.threadName,
+    threads: status.bindings.map((each) => threadStatus(each, status)),
+    leftovers: status.leftovers.map(({ target, threadName, seat, reason }) => ({
+      chatId: target.chatId,
+      threadId: target.threadId,
+      name: threadName,
       seat,
-      createdAtMs,
+      reason,
+    })),
+    creations: status.provisions.map(({ seat, chatId, threadName, status: state, startedAtMs }) => ({
+      seat,
+      chatId,
+      name: threadName,
+      status: state,
+      startedAtMs,
     })),
     journal: status.journal,
     polling: status.polling,
     drops: status.drops,
     unresolved: [
       ...status.provisions.map((each) => `creating the thread "${each.threadName}" for ${each.seat}: ${each.status}`),
-      ...status.cleanups.map((each) => `deleting the thread ${String(each.target.threadId)} of ${each.seat}`),
+      ...status.cleanups
+        .filter((each) => each.attempts > 0 || each.reason !== "ended")
+        .map(
+          (each) =>
+            `deleting the thread ${String(each.target.threadId)} of ${each.seat}${each.lastReason === null ? "" : `: ${each.lastReason}`}`,
+        ),
+      ...status.leftovers.map((each) => `thread ${String(each.target.threadId)} is left over: ${each.reason}`),
     ],
   };
 }

@@ -82,6 +82,7 @@ const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret"
   pollSeconds: 25,
   capabilityMs: 60_000,
   threadGraceMs: 600_000,
+  unprovableAfterMs: null,
 });
 
 /** Counts the polls that are open, from the side of the process. */

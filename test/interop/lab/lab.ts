@@ -109,6 +109,7 @@ export function openLab(options: LabOptions): Lab {
       pollSeconds: 25,
       capabilityMs: 60_000,
       threadGraceMs: 600_000,
+      unprovableAfterMs: null,
     },
     { handOut: options.handOut, drained: () => Promise.resolve(), isSecret: sameSecret },
   );

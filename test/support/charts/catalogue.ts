@@ -20,6 +20,8 @@ import type { OwnerEvent } from "../../../machines/owner.contract.ts";
 import { pollingMachine } from "../../../machines/polling.machine.ts";
 import type { PollingCommand } from "../../../machines/polling.machine.ts";
 import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
+import { reconciliationMachine } from "../../../machines/reconciliation.machine.ts";
+import type { ReconciliationEvent } from "../../../machines/reconciliation.machine.ts";
 import { registrationMachine } from "../../../machines/registration.machine.ts";
 import type { RegistrationEvent } from "../../../machines/registration.machine.ts";
 
@@ -53,10 +55,13 @@ export const charts: readonly CataloguedChart[] = [
       "endpoint.open": true,
       "endpoint.failed": true,
       "dispatcher.fenced": true,
+      "reconciliation.planned": true,
+      "reconciliation.acted": true,
+      "reconciliation.fenced": true,
       ...pollingFacts,
       "companion.failed": true,
     }),
-    companions: ["endpoint", "dispatcher", "poller"],
+    companions: ["endpoint", "dispatcher", "poller", "reconciliation"],
   },
   // Its event type says so: it is sent none.
   { file: "cleanup.machine.ts", machine: cleanupMachine, events: [], companions: [] },
@@ -137,6 +142,16 @@ export const charts: readonly CataloguedChart[] = [
   },
   // Sent none, too.
   { file: "provisioning.machine.ts", machine: provisioningMachine, events: [], companions: [] },
+  {
+    file: "reconciliation.machine.ts",
+    machine: reconciliationMachine,
+    events: eventsOf<ReconciliationEvent>({
+      "reconciliation.wake": true,
+      "plan.made": true,
+      "companion.failed": true,
+    }),
+    companions: ["watchThreads"],
+  },
   {
     file: "registration.machine.ts",
     machine: registrationMachine,

@@ -163,6 +163,7 @@ const composed = composeInstance(
     pollSeconds: 30,
     capabilityMs: 2_500,
     threadGraceMs: 600_000,
+    unprovableAfterMs: null,
   },
   {
     isSecret: sameSecret,

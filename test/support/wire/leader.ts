@@ -148,6 +148,7 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
       pollSeconds: 25,
       capabilityMs: 2_500,
       threadGraceMs: 600_000,
+      unprovableAfterMs: null,
     },
     {
       handOut: (update) => void handed.push(update),

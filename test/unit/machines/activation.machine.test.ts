@@ -46,6 +46,24 @@ it("threads/S-56: asks for another thread when its own is being deleted, or has 
   expect(chart.latest).toMatchObject([{ type: "activation.troubled", trouble: "thread" }]);
 });
 
+describe("reconciliation", () => {
+  it("runs beside the poller, and what it reports moves nothing", () => {
+    const chart = active();
+    expect(chart.requests).toMatchObject({ reconciliation: { epoch: 4 } });
+    const { state } = chart;
+    chart.send({ type: "reconciliation.planned", phase: "stable", actions: 0 });
+    const cancel = { kind: "cancelCleanup", target: thread().target } as const;
+    chart.send({ type: "reconciliation.acted", action: cancel, outcome: "done" });
+    expect(chart.state).toBe(state);
+  });
+
+  it("ends the leadership when the store holds a newer epoch; a late word of it does nothing", () => {
+    const chart = active().send({ type: "reconciliation.fenced" });
+    expect(chart.state).toBe("fencedOff");
+    expect(chart.send({ type: "reconciliation.fenced" }).state).toBe("fencedOff");
+  });
+});
+
 describe("becoming the bus leader, in order", () => {
   it("thread, seat, endpoint, then dispatcher and poller; active when the poller has started", () => {
     const chart = start();
@@ -363,6 +381,7 @@ it("reads like this from classic to the bus", () => {
     endpoint.open → serving.polled.polling
       asks dispatcher (epoch: 4)
       asks poller (epoch: 4)
+      asks reconciliation (epoch: 4)
     polling.started → serving.polled.active
       emits activation.active (thread: …)
     polling.answered (added: 1) → serving.polled.active

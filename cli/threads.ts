@@ -1,0 +1,123 @@
+/**
+ * `partyline threads`, `partyline leave`, `partyline seats forget`: what the operator decides where evidence cannot.
+ *
+ * Owns: finding the seat and the thread that are meant, the words. Does not own: carrying it out; the leader does, under its
+ * epoch, and refuses what a running instance holds.
+ */
+import { systemClock } from "../adapters/host/clock.ts";
+import { askOperator, readStatus } from "../index.ts";
+import type { LineStatus, OperatorWish } from "../index.ts";
+import { tokenOf, UsageError } from "./options.ts";
+import type { LineFlags } from "./options.ts";
+
+export type ThreadsFlags = LineFlags & { readonly json?: boolean; readonly wait?: number };
+
+const lineOf = (flags: LineFlags) => ({
+  token: tokenOf(flags),
+  ...(flags.home === undefined ? {} : { home: flags.home }),
+  ...(flags.profile === undefined ? {} : { profile: flags.profile }),
+});
+
+/** A seat by its key, or by the name at its end when only one seat has it. */
+function seatOf(status: LineStatus, text: string): string {
+  const known = [
+    ...new Set([...status.seats, ...status.threads, ...status.creations].map((each) => String(each.seat))),
+  ];
+  if (known.includes(text)) return text;
+  const named = known.filter((seat) => seat.endsWith(`:${text}`));
+  const [only] = named;
+  if (only !== undefined && named.length === 1) return only;
+  throw new UsageError(
+    named.length === 0
+      ? `There is no seat "${text}": partyline threads list shows what there is.`
+      : `"${text}" may be ${named.join(" or ")}: give the whole seat.`,
+  );
+}
+
+function threadOf(status: LineStatus, text: string, flags: ThreadsFlags) {
+  const threadId = Number(text);
+  if (!Number.isSafeInteger(threadId) || threadId <= 0)
+    throw new UsageError(`"${text}" is not the number of a thread.`);
+  const known = [...status.threads, ...status.leftovers].find((each) => each.threadId === threadId);
+  const chatId = known?.chatId ?? flags.chat ?? status.threads[0]?.chatId ?? status.creations[0]?.chatId;
+  if (chatId === undefined) throw new UsageError("Which chat is that thread in? Pass --chat ID.");
+  return { chatId, threadId };
+}
+
+const when = (atMs: number, nowMs: number): string => {
+  const seconds = Math.round(Math.abs(atMs - nowMs) / 1_000);
+  const text = seconds < 120 ? `${String(seconds)} s` : `${String(Math.round(seconds / 60))} min`;
+  return atMs >= nowMs ? `in ${text}` : `${text} ago`;
+};
+
+export function threadsText(status: LineStatus, nowMs: number): string {
+  const rows = [
+    ...status.threads.map(
+      (each) =>
+        `  ${String(each.threadId).padEnd(8)}${each.slot.padEnd(3)} ${each.name.padEnd(16)} ${each.seat}  ${stateText(each, nowMs)}`,
+    ),
+    ...status.leftovers.map(
+      (each) =>
+        `  ${String(each.threadId).padEnd(8)}   ${each.name.padEnd(16)} left over: ${each.reason} (release or forget it)`,
+    ),
+    ...status.creations.map(
+      (each) =>
+        `  ?          ${each.name.padEnd(16)} ${each.seat}  creation ${each.status} since ${when(each.startedAtMs, nowMs)} (adopt a thread or forget it)`,
+    ),
+  ];
+  return ["threads", ...(rows.length === 0 ? ["  none"] : rows)].join("\n");
+}
+
+export function stateText(thread: LineStatus["threads"][number], nowMs: number): string {
+  const { deletion, reason } = thread;
+  const because = reason === "" ? "" : `: ${reason}`;
+  if (deletion === null) return `${thread.state}${because}`;
+  const last = deletion.lastReason === null ? "" : `; last attempt: ${deletion.lastReason}`;
+  return `to be deleted ${when(deletion.dueAtMs, nowMs)} (${deletion.reason})${last}`;
+}
+
+export async function listThreads(flags: ThreadsFlags): Promise<number> {
+  const status = await readStatus(lineOf(flags));
+  const { threads, leftovers, creations } = status;
+  console.log(
+    flags.json === true
+      ? JSON.stringify({ threads, leftovers, creations })
+      : threadsText(status, systemClock().nowMs()),
+  );
+  return 0;
+}
+
+/** Asks the leader, and waits for its word. Exit code 1 when it refuses, or nobody leads for so long. */
+async function ask(flags: ThreadsFlags, wishOf: (status: LineStatus) => OperatorWish): Promise<number> {
+  const line = lineOf(flags);
+  const wish = wishOf(await readStatus(line));
+  const answer = await askOperator(line, wish, (flags.wait ?? 15) * 1_000);
+  if (flags.json === true) console.log(JSON.stringify(answer ?? { kind: "waiting" }));
+  else if (answer === null)
+    console.error(
+      "Nobody has answered: no instance leads at the moment. The request is kept, and the next leader carries it out.",
+    );
+  else if (answer.kind === "refused") console.error(`Refused: ${answer.text}.`);
+  else console.log(`Done: ${answer.text}.`);
+  return answer?.kind === "done" ? 0 : 1;
+}
+
+export const adoptThread = (seat: string, thread: string, flags: ThreadsFlags): Promise<number> =>
+  ask(flags, (status) => ({ kind: "adopt", seat: seatOf(status, seat), target: threadOf(status, thread, flags) }));
+
+export const releaseThread = (thread: string, flags: ThreadsFlags): Promise<number> =>
+  ask(flags, (status) => ({ kind: "release", target: threadOf(status, thread, flags) }));
+
+/** A number is a thread; anything else the seat of a creation in doubt. */
+export const forgetThread = (what: string, flags: ThreadsFlags): Promise<number> =>
+  ask(flags, (status) =>
+    /^\d+$/.test(what)
+      ? { kind: "forgetThread", target: threadOf(status, what, flags) }
+      : { kind: "forgetCreation", seat: seatOf(status, what) },
+  );
+
+export const forgetSeat = (seat: string, flags: ThreadsFlags): Promise<number> =>
+  ask(flags, (status) => ({ kind: "forgetSeat", seat: seatOf(status, seat) }));
+
+export const leaveSeat = (seat: string, flags: ThreadsFlags): Promise<number> =>
+  ask(flags, (status) => ({ kind: "leave", seat: seatOf(status, seat) }));
