@@ -16,7 +16,7 @@ const demoToken = "700001:demo-token-of-the-embedded-emulator";
 const demoUser = "5550001";
 const names = ["Amber", "Birch", "Cedar"];
 /** How long a thread outlives its process in the scripted round. */
-const demoGraceMs = 6_000;
+const demoGraceMs = 12_000;
 
 export interface DemoFlags {
   readonly headless?: boolean;

@@ -6,6 +6,7 @@
  */
 import { fromPromise } from "xstate";
 import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
+import { evidenceOf } from "../machines/evidence.rules.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
 import type { EndAnswer, ForwardAnswer, Recipient, Route } from "../machines/delivery.machine.ts";
 import { faultOfReceipt, forwardEnvelope, forwardKindOf } from "../machines/forward.rules.ts";
@@ -19,6 +20,7 @@ import { isTied } from "./follower-links.ts";
 import type { FollowerLinks } from "./follower-links.ts";
 import type { Inbox } from "./inbox.ts";
 import type { JournalEntry } from "./ports.ts";
+import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
 
@@ -155,9 +157,15 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, entry: Journ
           return answer;
         },
       ),
-      dropUpdate: fromPromise(async ({ input }) =>
-        end(await store.journal.drop({ ...input, seq: entry.seq, nowMs: stage.clock.nowMs() })),
-      ),
+      dropUpdate: fromPromise(async ({ input }) => {
+        // What it tells of a thread is on disk before it is gone from the journal.
+        if (facts.isTopicService && facts.chat === chatOf(runtime.settings)) {
+          const evidence = evidenceOf(JSON.parse(entry.body), stage.clock.nowMs());
+          const noted = evidence === null ? null : await store.cleanups.observe({ epoch: input.epoch, evidence });
+          if (noted?.kind === "fenced") return end(noted);
+        }
+        return end(await store.journal.drop({ ...input, seq: entry.seq, nowMs: stage.clock.nowMs() }));
+      }),
       deadLetterUpdate: fromPromise(async ({ input }) =>
         end(await store.journal.deadLetter({ ...input, seq: entry.seq, nowMs: stage.clock.nowMs() })),
       ),
