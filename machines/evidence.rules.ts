@@ -23,8 +23,9 @@ export function evidenceOf(update: unknown, atMs: number): ThreadEvidence | null
   const message = fieldsOf(fieldsOf(update)?.["message"]);
   const chat = fieldsOf(message?.["chat"])?.["id"];
   const thread = message?.["message_thread_id"];
-  const [field, what] = kinds.find(([name]) => fieldsOf(message?.[name]) !== null) ?? [];
-  if (message === null || field === undefined || what === undefined) return null;
+  const told = kinds.find(([name]) => fieldsOf(message?.[name]) !== null);
+  if (message === null || told === undefined) return null;
+  const [field, what] = told;
   if (!Number.isSafeInteger(chat) || !Number.isSafeInteger(thread)) return null;
   const name = fieldsOf(message[field])?.["name"];
   return {
