@@ -100,28 +100,34 @@ function addOperator(program: Command): void {
     .action(async (flags: ThreadsFlags) => {
       process.exitCode = await listThreads(flags);
     });
-  withRequest(threads.command("adopt <seat> <thread>"))
+  withRequest(threads.command("adopt"))
+    .argument("<seat>")
+    .argument("<thread>")
     .description("bind a thread that exists to a seat; ends a creation with an unknown outcome")
     .action(async (seat: string, thread: string, flags: ThreadsFlags) => {
       process.exitCode = await adoptThread(seat, thread, flags);
     });
-  withRequest(threads.command("release <thread>"))
+  withRequest(threads.command("release"))
+    .argument("<thread>")
     .description("delete a thread that no running instance holds")
     .action(async (thread: string, flags: ThreadsFlags) => {
       process.exitCode = await releaseThread(thread, flags);
     });
-  withRequest(threads.command("forget <what>"))
+  withRequest(threads.command("forget"))
+    .argument("<what>")
     .description("take a thread off the books and leave it in Telegram, or, given a seat, end a creation in doubt")
     .action(async (what: string, flags: ThreadsFlags) => {
       process.exitCode = await forgetThread(what, flags);
     });
-  withRequest(program.command("leave <seat>"))
+  withRequest(program.command("leave"))
+    .argument("<seat>")
     .description("give up the thread of a seat whose instance has stopped, without waiting for its grace time")
     .action(async (seat: string, flags: ThreadsFlags) => {
       process.exitCode = await leaveSeat(seat, flags);
     });
   const seats = program.command("seats").description("the seats");
-  withRequest(seats.command("forget <seat>"))
+  withRequest(seats.command("forget"))
+    .argument("<seat>")
     .description("a holder that can be proven neither alive nor dead counts as gone; its thread's grace time begins")
     .action(async (seat: string, flags: ThreadsFlags) => {
       process.exitCode = await forgetSeat(seat, flags);
