@@ -77,6 +77,8 @@ async function forward(
   if (facts.routed === null) throw new Error("an update that nobody routes was to be forwarded");
   const digest = ids.sha256Hex(deliveryIdText(forwardKindOf(facts.routed), seat, entry.updateId));
   const deliveryId = deliveryIdPrefix + digest;
+  const before = seats.sitterOf(seat);
+  if (before !== null && !isTied(before)) await noteOwner(runtime, facts, seat);
   const outcome = await links.request(
     { seat, generation: recipient.generation },
     forwardEnvelope({
@@ -106,6 +108,15 @@ async function forward(
   return (await endForeign(runtime, { entry, seat, recipient }))
     ? { kind: "accepted" }
     : { kind: "unknown", reason: "the receipt came and the entry is not ended yet" };
+}
+
+/**
+ * Writes down whose a message of the user is before a v1 peer gets it: reactions that follow name no thread (protocol
+ * MO-6). Our own peers do it with their claim.
+ */
+async function noteOwner(runtime: Runtime, { chat, message, thread }: UpdateFacts, seat: SeatKey): Promise<void> {
+  if (chat === null || message === null || thread === null) return;
+  await runtime.ports.store.ownership.record([{ chatId: chat, messageId: message, seat }]);
 }
 
 /**

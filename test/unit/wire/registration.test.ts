@@ -1,0 +1,165 @@
+/** How v1 followers come and go at our leader: one at a time for each seat, fenced by generation and epoch. */
+import { expect, test } from "vitest";
+import { generation, instanceId } from "../../../machines/ids.ts";
+import { wireText } from "../../../machines/wire/texts.ts";
+import type { CallOutcome } from "../../../services/ports.ts";
+import { settled } from "../../support/wire/manual-clock.ts";
+import { seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
+import type { LeaderWorld } from "../../support/wire/leader.ts";
+
+/** Holds the answer to a method until it is given. */
+function held(world: LeaderWorld, method: string) {
+  const waiting: ((outcome: CallOutcome) => void)[] = [];
+  world.telegram.answer(method, () => new Promise((resolve) => waiting.push(resolve)));
+  return {
+    count: () => waiting.length,
+    give: async (outcome: CallOutcome) => {
+      waiting.shift()?.(outcome);
+      await settled();
+    },
+  };
+}
+
+/** A registration under way; `ack` resolves with its answer. */
+function registering(peer: V1Peer) {
+  const requestId = peer.nextId();
+  const fresh = generation(requestId);
+  const ack = peer
+    .begin({
+      kind: "follower.register",
+      requestId,
+      auth: secret,
+      registration: peer.registration({ registrationGeneration: fresh }),
+    })
+    .then((answer) => {
+      if (answer.ok) peer.generation = fresh;
+      return answer;
+    });
+  return { ack };
+}
+
+const thread = (id: number): CallOutcome => ({ kind: "ok", result: { message_thread_id: id, name: "t" } });
+const ok: CallOutcome = { kind: "ok", result: true };
+const threadsMade = (world: LeaderWorld) => world.telegram.of("createForumTopic").length - 1; // the leader's own
+
+test("protocol/S-26: a registration without a generation is refused and nobody sits; a disconnect without one is stale, nothing is deleted", async () => {
+  const world = await startLeader();
+  const peer = await V1Peer.open(world);
+  expect(await peer.register({ registrationGeneration: generation("") })).toMatchObject({
+    ok: false,
+    message: wireText.registrationNeedsGeneration,
+    protocol: { protocolVersion: 1 },
+  });
+  expect(threadsMade(world)).toBe(0);
+  expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
+
+  const sitting = await seated(world, { pid: 2002 });
+  const { registrationGeneration: _none, ...base } = sitting.base();
+  expect(await sitting.send({ kind: "follower.disconnect", ...base })).toMatchObject({
+    ok: false,
+    message: wireText.staleGeneration,
+  });
+  expect(world.telegram.of("deleteForumTopic")).toEqual([]);
+  expect(await sitting.heartbeat()).toMatchObject({ ok: true });
+});
+
+test("protocol/S-27: a follower whose thread took 20 s is alive from then on, not from when it asked", async () => {
+  const world = await startLeader();
+  const topic = held(world, "createForumTopic");
+  const peer = await V1Peer.open(world);
+  const { ack } = registering(peer);
+  await settled();
+  await world.clock.advance(20_000);
+  expect(topic.count()).toBe(1);
+  await topic.give(thread(77));
+  expect(await ack).toMatchObject({ ok: true, result: { threadId: 77 } });
+  await world.clock.advance(4_900);
+  expect(await peer.heartbeat()).toMatchObject({ ok: true });
+});
+
+test("protocol/S-28: a leader that lost its epoch while the thread was made refuses in these words, and nobody sits", async () => {
+  const world = await startLeader();
+  const topic = held(world, "createForumTopic");
+  const peer = await V1Peer.open(world);
+  const { ack } = registering(peer);
+  await settled();
+  const record = await world.store.lease.read();
+  if (record.holder === null) throw new Error("nobody leads");
+  const rival = { ...record.holder, instanceId: instanceId("9:9") };
+  const { epoch, renewals } = record;
+  await world.store.lease.acquire({
+    me: rival,
+    expected: { epoch, renewals },
+    evidence: "holderGone",
+    durationMs: 6_000,
+  });
+  await topic.give(thread(77));
+  expect(await ack).toMatchObject({ ok: false, message: wireText.registrationLostOwnership });
+  const { bindings, registrations } = await world.store.status.read();
+  expect(bindings.map(({ seat }) => seat)).not.toContain("manual:owner-2001");
+  expect(registrations.map((each) => each.instanceId)).not.toContain(peer.id);
+});
+
+test("protocol/S-29: a thread whose making had an unknown outcome: the reason is the answer, nobody sits, and no second one is made", async () => {
+  const world = await startLeader();
+  world.telegram.answer("createForumTopic", () => ({ kind: "ambiguous", reason: "the connection broke" }));
+  const peer = await V1Peer.open(world);
+  const ack = await peer.register();
+  expect(ack).toMatchObject({ ok: false, message: expect.stringContaining("the connection broke") as string });
+  expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
+  world.telegram.answer("createForumTopic", null);
+  expect(await peer.register()).toMatchObject({ ok: false });
+  expect(threadsMade(world)).toBe(1);
+});
+
+test("protocol/S-30: who registers while the former one's thread is being deleted waits for that, and then sits under its own generation", async () => {
+  const world = await startLeader();
+  const former = await seated(world);
+  const deletion = held(world, "deleteForumTopic");
+  const leaving = former.begin({ kind: "follower.disconnect", ...former.base() });
+  await settled();
+  expect(deletion.count()).toBe(1);
+  const successor = await V1Peer.open(world, { pid: 2002, profileKey: "manual:owner-2001" });
+  const { ack } = registering(successor);
+  await settled();
+  expect(threadsMade(world)).toBe(1);
+  await deletion.give(ok);
+  expect(await leaving).toMatchObject({ ok: true });
+  const answer = await ack;
+  expect(answer).toMatchObject({ ok: true });
+  expect((answer.result as { threadId: number }).threadId).not.toBe(former.thread); // a positive answer names a thread
+  expect(await former.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
+  expect(await successor.heartbeat()).toMatchObject({ ok: true });
+});
+
+test("protocol/S-31: two registrations of one seat at once are both answered, with one thread", async () => {
+  const world = await startLeader();
+  const topic = held(world, "createForumTopic");
+  const peer = await V1Peer.open(world);
+  const both = [registering(peer), registering(peer)].map(({ ack }) => ack);
+  await settled();
+  expect(topic.count()).toBe(1);
+  await topic.give(thread(77));
+  for (const ack of await Promise.all(both)) expect(ack).toMatchObject({ ok: true, result: { threadId: 77 } });
+  expect(threadsMade(world)).toBe(1);
+});
+
+test("protocol/S-32: another instance with the seat's key takes its place; the former one is unknown", async () => {
+  const world = await startLeader();
+  const former = await seated(world);
+  const successor = await seated(world, { pid: 2002, profileKey: "manual:owner-2001" });
+  expect(successor.thread).toBe(former.thread);
+  expect(await former.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
+  expect(await successor.heartbeat()).toMatchObject({ ok: true });
+});
+
+test("protocol/S-41: the heartbeat of nobody is refused, and of a replaced generation stale", async () => {
+  const world = await startLeader();
+  const stranger = await V1Peer.open(world);
+  expect(await stranger.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
+  const peer = await seated(world, { pid: 2002 });
+  const before = peer.generation;
+  await peer.register();
+  peer.generation = before;
+  expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.staleGeneration });
+});
