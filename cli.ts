@@ -6,6 +6,8 @@
 import { Command, Option } from "commander";
 import { runDemo, runOnTelegram } from "./cli/demo.ts";
 import { runEchoAgent } from "./cli/echo-agent.ts";
+import { runInspect, runRecord, runReplay } from "./cli/inspect.ts";
+import type { InspectFlags, RecordFlags } from "./cli/inspect.ts";
 import { runEmulator } from "./cli/emulator.ts";
 import { runNdjson } from "./cli/ndjson.ts";
 import { instanceOptions, portNumber, UsageError, wholeNumber, withInstance, withLine } from "./cli/options.ts";
@@ -134,6 +136,33 @@ function addOperator(program: Command): void {
     });
 }
 
+function addInspector(program: Command): void {
+  const port = (): Option =>
+    new Option("--port <port>", "port of the page").argParser(portNumber).default(0, "any free one");
+  withLine(program.command("inspect"))
+    .description("the statecharts of all instances on this machine, live, on a page")
+    .addOption(port())
+    .option("--allow-send", "let the page send events to actors")
+    .action(async (flags: InspectFlags) => {
+      process.exitCode = await runInspect(flags);
+    });
+  withLine(program.command("record"))
+    .description("write what all instances on this machine do to a file, for replay")
+    .option("--out <file>", "the file (default: partyline-<time>.ndjson); older parts get .1, .2, … behind it")
+    .addOption(new Option("--seconds <number>", "end by itself").argParser(wholeNumber))
+    .option("--flight", "write what the instances' flight recorders hold, instead of what comes")
+    .action(async (flags: RecordFlags) => {
+      process.exitCode = await runRecord(flags);
+    });
+  program
+    .command("replay <file>")
+    .description("look at a recording, or at a trace of the model checker, on the inspector's page")
+    .addOption(port())
+    .action(async (file: string, flags: { port: number }) => {
+      process.exitCode = await runReplay(file, flags);
+    });
+}
+
 function explain(error: unknown): number {
   if (error instanceof UsageError || error instanceof StartError) {
     console.error(`partyline: ${error.message}`);
@@ -154,6 +183,7 @@ addRun(program);
 addDemo(program);
 addTools(program);
 addOperator(program);
+addInspector(program);
 
 try {
   await program.parseAsync();

@@ -13,13 +13,13 @@ import { isAbsolute, join } from "node:path";
 import type { ApiMethods, Update } from "@grammyjs/types";
 import { toPromise } from "xstate";
 import type { Actor, InspectionEvent } from "xstate";
-import { systemClock } from "./adapters/host/clock.ts";
+import { stopwatchMs, systemClock } from "./adapters/host/clock.ts";
 import { botIdOf, checkProfile, profileFolder, stateHome } from "./adapters/host/home.ts";
 import type { Checked } from "./adapters/host/home.ts";
 import { systemIds } from "./adapters/host/ids.ts";
+import { isolated } from "./adapters/host/isolated-log.ts";
 import { systemProcesses } from "./adapters/host/processes.ts";
 import { redactor } from "./adapters/host/redact.ts";
-import type { Redactor } from "./adapters/host/redact.ts";
 import { openSqliteStore } from "./adapters/store/sqlite/index.ts";
 import { openOwnerStore, v1Folder } from "./adapters/store/v1-owner/index.ts";
 import { ownerSelf } from "./adapters/store/v1-owner/self.ts";
@@ -27,6 +27,7 @@ import { createTelegramClient } from "./adapters/telegram/client/index.ts";
 import type { TelegramClient } from "./adapters/telegram/client/index.ts";
 import { createUnixTransport } from "./adapters/transport/unix/transport.ts";
 import { sameSecret } from "./adapters/transport/wire/secret.ts";
+import { noInspection, openWatching, type InspectSettings } from "./inspector/instance.ts";
 import { asBody } from "./machines/calls.rules.ts";
 import { chatId } from "./machines/ids.ts";
 import type { BoundThread, Epoch } from "./machines/ids.ts";
@@ -41,22 +42,35 @@ import type { Role } from "./machines/role.rules.ts";
 import { defaultThreadGraceMs } from "./machines/reconciliation.types.ts";
 import { faultOfName } from "./machines/seat.rules.ts";
 import { capability, protocolVersion } from "./machines/wire/constants.ts";
+import { CallError, StartError } from "./services/errors.ts";
 import { Handlers } from "./services/handlers.ts";
 import type { GivenUpdate, Trouble } from "./services/handlers.ts";
 import { Counts } from "./services/counts.ts";
 import { composeInstance } from "./services/instance.ts";
 import type { ComposedInstance } from "./services/instance.ts";
-import type { CallOutcome, Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
+import type { Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
 import type { V1Fleet } from "./services/ports/owner.ts";
 import type { Settings } from "./services/runtime.ts";
 import { requestOfOperator } from "./services/operator.ts";
 import type { OperatorReply, OperatorWish } from "./services/operator.ts";
 import { describeLine } from "./services/status.ts";
+import { updatesIn, watchPorts, type Crossing } from "./services/traffic.ts";
 import type { LineStatus } from "./services/status.ts";
 import { version } from "./version.ts";
 
-export type { BoundThread, Epoch, LineStatus, OperatorReply, OperatorWish, Log, Role, TelegramError, Trouble };
-export { version };
+export type {
+  BoundThread,
+  Epoch,
+  InspectSettings,
+  LineStatus,
+  OperatorReply,
+  OperatorWish,
+  Log,
+  Role,
+  TelegramError,
+  Trouble,
+};
+export { CallError, StartError, version };
 
 export interface InstanceOptions {
   /** The bot's token, from @BotFather. Never logged. */
@@ -104,8 +118,12 @@ export interface InstanceOptions {
   readonly lease?: Partial<LeaseTimings>;
   /** Where diagnostics go, already free of secrets. Default: nowhere. */
   readonly log?: Log;
-  /** Sees everything that the charts do. What it throws is logged and has no other effect. */
-  readonly inspect?: (event: InspectionEvent) => void;
+  /**
+   * Watching. Default: this instance can be watched by `partyline inspect` of the same user on this host, which costs
+   * nothing while nobody does. `true` serves the inspector's page from this process (`inspectorUrl`), settings choose more;
+   * `false` leaves it all out. A function sees everything that the charts do; what it throws is logged and has no effect.
+   */
+  readonly inspect?: boolean | InspectSettings | ((event: InspectionEvent) => void);
 }
 
 /** An update of this instance's thread. */
@@ -132,39 +150,6 @@ export interface InstanceEvents {
   role: (role: Role, epoch: Epoch) => void;
   /** Something went wrong and is being dealt with; nothing is thrown when nobody listens. */
   error: (trouble: Trouble) => void;
-}
-
-/** Telegram refused a call, or it is not known whether it was carried out. */
-export class CallError extends Error {
-  override readonly name = "CallError";
-  readonly method: string;
-  readonly outcome: Exclude<CallOutcome, { kind: "ok" }>;
-
-  constructor(method: string, outcome: Exclude<CallOutcome, { kind: "ok" }>) {
-    super(
-      outcome.kind === "rejected" || outcome.kind === "throttled"
-        ? `${method}: ${outcome.error.description}`
-        : outcome.kind === "ambiguous"
-          ? `${method} may or may not have been carried out (${outcome.reason}); it was not repeated`
-          : `${method} was not sent: ${outcome.reason}`,
-    );
-    this.method = method;
-    this.outcome = outcome;
-  }
-
-  /** Telegram's own error; null when Telegram did not answer. */
-  get error(): TelegramError | null {
-    return "error" in this.outcome ? this.outcome.error : null;
-  }
-  /** True when the call may have been carried out. */
-  get isAmbiguous(): boolean {
-    return this.outcome.kind === "ambiguous";
-  }
-}
-
-/** The instance cannot start with these options, or was refused its seat. The message says what to do. */
-export class StartError extends Error {
-  override readonly name = "StartError";
 }
 
 type Methods = ApiMethods<never>;
@@ -205,11 +190,11 @@ export interface Instance {
   stop(options?: { readonly leave?: boolean }): Promise<void>;
   /** Resolves when the instance has stopped, on request or because it was refused. */
   readonly stopped: Promise<void>;
+  /** The inspector's page, token included; null when this instance serves none. */
+  readonly inspectorUrl: string | null;
   /** The instance chart's actor: subscribe to it, never send to it. */
   readonly actor: Actor<typeof instanceMachine>;
 }
-
-const silentLog: Log = { event: () => undefined };
 
 function must<Value>(checked: Checked<Value>): Value {
   if (checked.kind === "invalid") throw new StartError(checked.message);
@@ -217,7 +202,7 @@ function must<Value>(checked: Checked<Value>): Value {
 }
 
 /** The folder of a bot's profile, from the same options that `createInstance` takes. Throws a `StartError`. */
-export function stateFolder(options: Pick<InstanceOptions, "token" | "home" | "profile">): string {
+export function stateFolder(options: LineOptions): string {
   const home = stateHome(options.home ?? null, {
     platform: process.platform,
     env: process.env,
@@ -234,16 +219,32 @@ async function openStore(folder: string): Promise<Store> {
 }
 
 /** Who leads, the seats, the threads, the journal of a profile. Any process may ask; a status is a moment. */
-export async function readStatus(options: Pick<InstanceOptions, "token" | "home" | "profile">): Promise<LineStatus> {
+export async function readStatus(options: LineOptions): Promise<LineStatus> {
+  const view = await openLine(options);
+  try {
+    return await view.status();
+  } finally {
+    await view.close();
+  }
+}
+
+/** Which line: bot, profile, state folder. */
+export type LineOptions = Pick<InstanceOptions, "token" | "home" | "profile">;
+
+/** A profile's store, open for reading its status again and again. */
+export interface LineView {
+  status(): Promise<LineStatus>;
+  close(): Promise<void>;
+}
+
+/** Rejects with a `StartError` when no instance has run there, or the store cannot be used. */
+export async function openLine(options: LineOptions): Promise<LineView> {
   const folder = stateFolder(options);
   if (!existsSync(folder))
     throw new StartError(`No instance of this bot and profile has run here: there is no ${folder}.`);
   const store = await openStore(folder);
-  try {
-    return await describeLine({ store, processes: systemProcesses() });
-  } finally {
-    await store.close();
-  }
+  const processes = systemProcesses();
+  return { status: () => describeLine({ store, processes }), close: () => store.close() };
 }
 
 /** Asks the leader, and waits for its answer at most `patienceMs`; null = none yet, the next leader carries it out. */
@@ -258,19 +259,6 @@ export async function askOperator(
   } finally {
     await store.close();
   }
-}
-
-/** The host's log, free of secrets and unable to disturb anybody. */
-function isolated(log: Log, redact: Redactor): Log {
-  return {
-    event: (level, phase, fields) => {
-      try {
-        log.event(level, phase, asBody(redact.value(fields)) ?? {});
-      } catch {
-        // A log that cannot be written is lost; the work goes on.
-      }
-    },
-  };
 }
 
 function openTelegram({ token, apiRoot }: InstanceOptions, folder: string): TelegramClient {
@@ -365,10 +353,8 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
   const ids = systemIds();
   const processes = systemProcesses();
   const secret = ids.secret();
-  const log = isolated(
-    options.log ?? silentLog,
-    redactor(() => [options.token, secret]),
-  );
+  const redact = redactor(() => [options.token, secret]);
+  const log = isolated(options.log ?? { event: () => undefined }, redact);
   const telegram = openTelegram(options, folder);
   const settings = settingsFrom(options, { ids, processes, clock, secret });
   const store = await openStore(folder);
@@ -381,31 +367,45 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
   };
   const transport = createUnixTransport({ ...placeOfEndpoints(options, folder), clock, counters });
   const handlers = new Handlers(log);
+  const inspection = await openWatching(options.inspect, {
+    folder,
+    instance: settings.me,
+    name: settings.name,
+    plain: (value) => redact.value(value),
+    nowMs: () => clock.nowMs(),
+    stopwatchMs,
+    status: () => describeLine({ store, processes }),
+    onTrouble: (reason) => log.event("warn", "inspection", { reason }),
+  });
+  const ports = {
+    stage: { clock, log, inspect: inspection.observe },
+    counters,
+    ids,
+    processes,
+    store,
+    transport,
+    telegram,
+    v1: v1Fleet(options, settings, clock),
+  };
+  const see = (crossing: Crossing): void => inspection.message({ by: settings.me, ...crossing });
   const composed = composeInstance(
-    {
-      stage: { clock, log, inspect: options.inspect ?? (() => undefined) },
-      counters,
-      ids,
-      processes,
-      store,
-      transport,
-      telegram,
-      v1: v1Fleet(options, settings, clock),
-    },
+    inspection.message === noInspection.message ? ports : watchPorts(ports, { see }),
     settings,
     {
       handOut: (update) => {
+        see({ way: "host", name: "handed to its handler", id: update.id, phase: "end", ...updatesIn(update.update) });
         handlers.handOut(update);
       },
       drained: () => handlers.ended(),
       isSecret: sameSecret,
     },
   );
-  return new LineInstance(composed, handlers, async () => {
+  return new LineInstance({ composed, handlers, inspectorUrl: inspection.pageUrl }, async () => {
     try {
       await composed.dispose();
       await counts.flush();
     } finally {
+      await inspection.close();
       telegram.close();
       await store.close();
     }
@@ -414,17 +414,24 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
 
 class LineInstance implements Instance {
   readonly id: string;
+  readonly inspectorUrl: string | null;
   readonly ready: Instance["ready"];
   readonly stopped: Promise<void>;
   readonly actor: Instance["actor"];
-  private readonly composed: ComposedInstance;
-  private readonly handlers: Handlers;
+  /** @internal */
+  readonly composed: ComposedInstance;
+  /** @internal */
+  readonly handlers: Handlers;
   private readonly close: () => Promise<void>;
   private lastThread: BoundThread | null = null;
   private lastRole: Role = "starting";
   private isStopping = false;
 
-  constructor(composed: ComposedInstance, handlers: Handlers, close: () => Promise<void>) {
+  constructor(
+    { composed, handlers, inspectorUrl }: Pick<LineInstance, "inspectorUrl" | "composed" | "handlers">,
+    close: () => Promise<void>,
+  ) {
+    this.inspectorUrl = inspectorUrl;
     this.composed = composed;
     this.handlers = handlers;
     this.close = close;

@@ -10,6 +10,7 @@ import { Agents } from "./demo-agents.ts";
 import type { AgentEvent } from "./demo-agents.ts";
 import { playRound } from "./demo-round.ts";
 import { stateFolder } from "../index.ts";
+import { serveLine } from "./inspect.ts";
 import { UsageError } from "./options.ts";
 
 const demoToken = "700001:demo-token-of-the-embedded-emulator";
@@ -17,6 +18,7 @@ const demoUser = "5550001";
 const names = ["Amber", "Birch", "Cedar"];
 /** How long a thread outlives its process in the scripted round. */
 const demoGraceMs = 12_000;
+const demoPage = { port: 0, allowSend: false, title: "demo" } as const;
 
 export interface DemoFlags {
   readonly headless?: boolean;
@@ -52,6 +54,7 @@ export async function runDemo(flags: DemoFlags): Promise<number> {
     owner: { id: Number(demoUser), first_name: "You" },
   });
   const isHeadless = flags.headless === true;
+  const inspector = isHeadless ? null : await serveLine({ token: demoToken, home }, demoPage);
   const agents = new Agents({
     names,
     // Short, so that the round need not wait ten minutes to show it.
@@ -69,6 +72,7 @@ export async function runDemo(flags: DemoFlags): Promise<number> {
     print("Partyline demo: three echo agents share one bot, on the embedded Bot API emulator.");
     if (!isHeadless) {
       print(`Chat page   ${emulator.pageUrl}`);
+      print(`Inspector   ${inspector?.pageUrl ?? "could not be started"}`);
       print("Write into a thread and watch it answer. Kill a process with kill -9 and write again: another leads,");
       print("nothing is lost, and the killed agent is started again after 3 s. Ctrl-C ends the demo.\n");
     }
@@ -82,6 +86,7 @@ export async function runDemo(flags: DemoFlags): Promise<number> {
     return failed === 0 ? 0 : 1;
   } finally {
     await agents.stopAll();
+    await inspector?.close();
     await emulator.close();
     await rm(home, { recursive: true, force: true });
   }
@@ -112,9 +117,12 @@ export async function runOnTelegram(token: string, user: string | undefined): Pr
       if (event.type === "exited" && event.isUnusable) giveUp();
     },
   });
-  print("Three echo agents on your bot: open its chat in Telegram and write into a thread. Ctrl-C ends them.\n");
+  const inspector = await serveLine({ token }, { ...demoPage, title: "default" });
+  print("Three echo agents on your bot: open its chat in Telegram and write into a thread. Ctrl-C ends them.");
+  print(`Inspector   ${inspector.pageUrl}\n`);
   agents.startAll();
   const hasGivenUp = await Promise.race([isUnusable, untilTold().then(() => false)]);
   await agents.stopAll();
+  await inspector.close();
   return hasGivenUp ? 2 : 0;
 }

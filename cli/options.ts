@@ -28,6 +28,8 @@ export interface LineFlags {
   readonly keepThread?: boolean;
   readonly unprovableAfter?: number;
   readonly logLevel: LogLevel;
+  readonly inspect?: boolean;
+  readonly flightRecorder?: number;
 }
 
 /** A command line that cannot be carried out; the message says what to do. Exit code 2. */
@@ -101,6 +103,13 @@ export function withInstance(command: Command): Command {
         "a seat's holder counts as gone after so long without proof (default: never)",
       ).argParser(duration),
     )
+    .addOption(new Option("--inspect", "serve the inspector's page from this process"))
+    .addOption(
+      new Option(
+        "--flight-recorder <megabytes>",
+        "keep the last megabytes of what happened in memory; written to the state folder on a crash and on SIGUSR2",
+      ).argParser(wholeNumber),
+    )
     .addOption(new Option("--name <name>", "keeps seat and thread across restarts (default: unnamed)"))
     .addOption(
       new Option(
@@ -145,7 +154,7 @@ export function instanceOptions(flags: LineFlags): InstanceOptions {
     throw new UsageError(
       "There is no user: pass --user ID or set PARTYLINE_USER. It is your Telegram user id; bots such as @userinfobot tell it.",
     );
-  const { apiRoot, home, profile, name, chat, ack, v1Home } = flags;
+  const { apiRoot, home, profile, name, chat, ack, v1Home, inspect, flightRecorder } = flags;
   return {
     token,
     user: flags.user,
@@ -160,5 +169,9 @@ export function instanceOptions(flags: LineFlags): InstanceOptions {
     ...(flags.keepThread === undefined ? {} : { keepThread: flags.keepThread }),
     ...(flags.unprovableAfter === undefined ? {} : { unprovableAfterMs: flags.unprovableAfter }),
     ...(v1Home === undefined ? {} : { compat: { agentDir: path.resolve(v1Home) } }),
+    inspect: {
+      page: inspect === true,
+      ...(flightRecorder === undefined ? {} : { flightMb: flightRecorder, flightSignal: "SIGUSR2" }),
+    },
   };
 }

@@ -8,6 +8,8 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Wish } from "./client.ts";
+import type { SendRequest } from "./frames.ts";
 
 /** Whether the request is addressed to us, and comes from our own page or from no page at all. */
 export function isAdmitted(request: IncomingMessage, port: number): boolean {
@@ -25,14 +27,48 @@ export function isToken(presented: unknown, expected: string): boolean {
 
 const digest = (text: string): Uint8Array => createHash("sha256").update(text, "utf8").digest();
 
-/** The token of a `hello`; undefined when the message is none. */
-export function tokenOfHello(text: string): unknown {
+/** A `hello`, read as far as it can be; the token is whatever stood there. */
+export interface Presented {
+  readonly token: unknown;
+  readonly batch: boolean;
+  readonly wish: Wish;
+}
+
+/** Null when the text is no `hello`. */
+export function readHello(text: string): Presented | null {
+  const message = parsed(text);
+  if (message?.["type"] !== "hello") return null;
+  const { token, batch, kinds, actors } = message;
+  return {
+    token,
+    batch: batch === true,
+    wish: {
+      kinds: Array.isArray(kinds) ? new Set(kinds.filter((kind) => typeof kind === "string")) : null,
+      actors: typeof actors === "string" ? actors : "",
+    },
+  };
+}
+
+/** Null when the text is no `send` with an actor and an event that has a type. */
+export function readSend(text: string): SendRequest | null {
+  const message = parsed(text);
+  if (message?.["type"] !== "send") return null;
+  const { session, event, from } = message;
+  if (typeof session !== "string" || typeof event !== "object" || event === null) return null;
+  if (!("type" in event) || typeof event.type !== "string" || event.type === "") return null;
+  // What an event must have has just been checked; the rest of it is the actor's to judge.
+  const sent = event as SendRequest["event"];
+  return { type: "send", session, event: sent, ...(typeof from === "string" ? { from } : {}) };
+}
+
+/** Undefined when the text is no JSON object. */
+export function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const message: unknown = JSON.parse(text);
-    if (typeof message !== "object" || message === null) return undefined;
-    return "type" in message && message.type === "hello" && "token" in message ? message.token : undefined;
+    if (typeof message !== "object" || message === null || Array.isArray(message)) return undefined;
+    return message as Readonly<Record<string, unknown>>;
   } catch {
-    // Not JSON, so not a hello.
+    // Not JSON.
     return undefined;
   }
 }

@@ -9,6 +9,7 @@
  * 2. An actor that has ended is never listed.
  */
 import type { AnyActor, AnyStateMachine, InspectionEvent, Snapshot } from "xstate";
+import type { TimerShown } from "./frames.ts";
 
 /** Parents above this many levels are cut: XState cannot make a cycle of them, a stand-in could. */
 const depthMax = 32;
@@ -47,6 +48,17 @@ export function pathOf(actor: AnyActor): string {
   for (let above = parentOf(actor); above !== undefined && path.length < depthMax; above = parentOf(above))
     path.unshift(above.id);
   return path.join("/");
+}
+
+/** Delayed events that an actor waits for. The system's snapshot is a copy, as long as the system's timers are many. */
+export function timersOf(actor: AnyActor): readonly TimerShown[] {
+  const scheduled = Object.values(actor.system.getSnapshot()._scheduledEvents);
+  return scheduled.flatMap(({ source, target, event, delay, startedAt }) =>
+    // The declaration shows narrower references than the actors that they are.
+    (source as object) === actor && (target as object) === actor && event.type.startsWith("xstate.after.")
+      ? [{ event: event.type, delayMs: delay, startedAtMs: startedAt }]
+      : [],
+  );
 }
 
 export function childrenOf(actor: AnyActor): readonly AnyActor[] {
@@ -100,6 +112,16 @@ export class RootBook {
     if (hasEnded(root) || (isFull && root.sessionId !== actorOf(event.actorRef).sessionId)) return;
     if (isFull) this.#makeRoom();
     this.#roots.set(root.sessionId, new WeakRef(root));
+  }
+
+  /** A root actor, or one below it; null when none known has this session. */
+  find(session: string): AnyActor | null {
+    const found: AnyActor[] = [...this.alive()];
+    for (const actor of found) {
+      if (actor.sessionId === session) return actor;
+      found.push(...childrenOf(actor));
+    }
+    return null;
   }
 
   alive(): readonly AnyActor[] {

@@ -1,19 +1,20 @@
 /**
  * The attached clients together.
  *
- * Owns: sequence numbers, writing frames as JSON, handing each to everybody.
+ * Owns: sequence numbers, writing frames as JSON, handing each to everybody who wants it.
  * Does not own: what is in a frame (`composer.ts`), one client's backlog (`client.ts`).
  *
  * Invariants:
- * 1. A frame is written once, however many clients there are.
+ * 1. A frame is written once, however many clients there are, and not at all when nobody wants it.
  * 2. A frame that cannot be written (a cycle, too long) is counted as dropped for each client.
  */
 import type { AnyStateMachine } from "xstate";
-import type { WebSocket } from "ws";
-import { Client } from "./client.ts";
+import { Client, wholeWish } from "./client.ts";
+import type { Wish } from "./client.ts";
 import type { Composed, Composer } from "./composer.ts";
 import { protocolName, protocolVersion } from "./frames.ts";
 import type { Frame, FrameBody, LiveBody, WelcomeBody } from "./frames.ts";
+import type { Outlet } from "./outlet.ts";
 
 const frameCharsMax = 1_048_576;
 
@@ -26,7 +27,7 @@ export interface AudienceParts {
 export class Audience {
   readonly #composer: Composer;
   readonly #nowMs: (() => number) | undefined;
-  readonly #clients = new Map<WebSocket, Client>();
+  readonly #clients = new Map<Outlet, Client>();
   #seq = 0;
   #dropped = 0;
 
@@ -41,7 +42,8 @@ export class Audience {
 
   /** Nobody would get a frame made now. */
   get isBehind(): boolean {
-    return [...this.#clients.values()].every((client) => client.isSlow);
+    for (const client of this.#clients.values()) if (!client.isSlow) return false;
+    return true;
   }
 
   /** Live frames so far, made or missed. */
@@ -54,29 +56,40 @@ export class Audience {
     return this.#dropped;
   }
 
-  attach(socket: WebSocket, welcome: Composed<WelcomeBody>): void {
-    const client = new Client(socket, (dropped) => JSON.stringify(this.#frame({ kind: "dropped", dropped })));
-    this.#clients.set(socket, client);
+  wants(kind: FrameBody["kind"], actor: string | null): boolean {
+    for (const client of this.#clients.values()) if (client.wants(kind, actor)) return true;
+    return false;
+  }
+
+  attach(outlet: Outlet, welcome: Composed<WelcomeBody>, wish: Wish = wholeWish): void {
+    const client = new Client(outlet, wish, (dropped) => JSON.stringify(this.#frame({ kind: "dropped", dropped })));
+    this.#clients.set(outlet, client);
     this.#hand(client, this.#write(welcome.body));
     for (const chart of welcome.charts) this.#sendChart(client, chart);
   }
 
-  detach(socket: WebSocket): void {
-    this.#clients.delete(socket);
+  detach(outlet: Outlet): void {
+    this.#clients.delete(outlet);
   }
 
   broadcast({ body, charts }: Composed<LiveBody>): void {
+    const actor = "actor" in body ? body.actor.id : null;
+    const takers = [...this.#clients.values()].filter((client) => client.wants(body.kind, actor));
+    if (takers.length === 0) return;
     // Charts first, under the number of the frame before.
-    for (const client of this.#clients.values()) for (const chart of charts) this.#sendChart(client, chart);
+    for (const client of takers) for (const chart of charts) this.#sendChart(client, chart);
     this.#seq += 1;
     const text = this.#write(body);
-    for (const client of this.#clients.values()) this.#hand(client, text);
+    for (const client of takers) this.#hand(client, text);
   }
 
-  /** A frame was due and was not composed. */
-  missed(): void {
-    this.#seq += 1;
-    for (const client of this.#clients.values()) this.#hand(client, null);
+  /** Frames were due and were not composed. */
+  missed(count = 1): void {
+    this.#seq += count;
+    for (const client of this.#clients.values()) {
+      this.#dropped += count;
+      client.missed(count);
+    }
   }
 
   #hand(client: Client, text: string | null): void {

@@ -7,9 +7,9 @@
  * Called only while a client is attached: everything here costs.
  */
 import type { AnyActor, AnyStateMachine, InspectionEvent, Snapshot } from "xstate";
-import { actorOf, chartOf, childrenOf, fieldOf, parentOf, pathOf, snapshotOf } from "./actors.ts";
+import { actorOf, chartOf, childrenOf, fieldOf, parentOf, pathOf, snapshotOf, timersOf } from "./actors.ts";
 import { ChartNames, showChart, showTransition } from "./charts.ts";
-import type { ActorName, ActorShown, ChartBody, LiveBody, SnapshotBody, WelcomeBody } from "./frames.ts";
+import type { ActorName, ActorShown, ChartBody, LiveBody, SnapshotBody, TimerShown, WelcomeBody } from "./frames.ts";
 import type { SafeRedaction } from "./redaction.ts";
 
 const welcomeActorsMax = 2_000;
@@ -32,6 +32,8 @@ export interface Composed<Body> {
 export class Composer {
   readonly #redaction: SafeRedaction;
   readonly #names = new ChartNames();
+  /** The context that an actor's last frame showed, as it was in the actor: the same one is not shown twice. */
+  #shown = new WeakMap<AnyActor, unknown>();
 
   constructor(redaction: SafeRedaction) {
     this.#redaction = redaction;
@@ -62,10 +64,12 @@ export class Composer {
 
   snapshot(actor: AnyActor, snapshot: Snapshot<unknown>): Composed<SnapshotBody> {
     const context = fieldOf(snapshot, "context");
+    const isNews = context !== undefined && this.#shown.get(actor) !== context;
+    if (isNews) this.#shown.set(actor, context);
     return this.#with(actor, {
       kind: "snapshot",
       ...this.#show(actor, snapshot),
-      ...(context === undefined ? {} : { context: this.#redaction.value(context) }),
+      ...(isNews ? { context: this.#redaction.value(context) } : {}),
       ...(snapshot.output === undefined ? {} : { output: this.#redaction.value(snapshot.output) }),
       ...(snapshot.error === undefined ? {} : { error: this.#redaction.value(snapshot.error) }),
     });
@@ -83,9 +87,22 @@ export class Composer {
     const omitted = forgotten + found.length - actors.length;
     const charts = new Map(actors.map(chartOf).flatMap((chart) => (chart ? [[this.chartName(chart), chart]] : [])));
     return {
-      body: { kind: "welcome", actors: actors.map((actor) => this.#show(actor, snapshotOf(actor))), omitted },
+      body: { kind: "welcome", actors: actors.map((actor) => this.#showWhole(actor)), omitted },
       charts: [...charts.values()],
     };
+  }
+
+  /** Some frame did not reach everybody: contexts are shown again. */
+  forgetShown(): void {
+    this.#shown = new WeakMap();
+  }
+
+  text(text: string): string {
+    return this.#redaction.text(text);
+  }
+
+  value(value: unknown): unknown {
+    return this.#redaction.value(value);
   }
 
   chartName(chart: AnyStateMachine): string {
@@ -118,6 +135,22 @@ export class Composer {
       ...this.#chartField(actor),
       status: snapshot?.status ?? "active",
       ...this.#valueField(snapshot),
+      ...this.#timersField(actor, snapshot),
+    };
+  }
+
+  #timersField(actor: AnyActor, snapshot: Snapshot<unknown> | undefined): { readonly timers?: readonly TimerShown[] } {
+    if (snapshot?.status !== "active" || chartOf(actor) === null) return {};
+    const timers = timersOf(actor).map((timer) => ({ ...timer, event: this.#redaction.text(timer.event) }));
+    return timers.length === 0 ? {} : { timers };
+  }
+
+  #showWhole(actor: AnyActor): ActorShown {
+    const snapshot = snapshotOf(actor);
+    const context = fieldOf(snapshot, "context");
+    return {
+      ...this.#show(actor, snapshot),
+      ...(context === undefined ? {} : { context: this.#redaction.value(context) }),
     };
   }
 

@@ -1,19 +1,10 @@
 /**
- * What a browser gets at `/`: which program listens here, and how to connect.
+ * What a browser gets at `/` where the page was not built: which program listens here, and how to connect.
  *
- * Owns: the text and its headers. Does not own: the viewer.
- * Invariants: the page is the same for everybody (no token, no data), and may load and run nothing.
+ * Owns: the text. Does not own: the viewer.
+ * Invariants: it is the same for everybody: no token, no data.
  */
 import { protocolName, protocolVersion } from "./frames.ts";
-
-export const welcomePageHeaders = {
-  "Content-Type": "text/html; charset=utf-8",
-  "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "Cache-Control": "no-store",
-  "Cross-Origin-Resource-Policy": "same-origin",
-  "Referrer-Policy": "no-referrer",
-  "X-Content-Type-Options": "nosniff",
-} as const;
 
 export const welcomePage = `<!doctype html>
 <html lang="en">

@@ -27,6 +27,9 @@ export interface TimeSources {
 /** Node turns a longer delay into one of 1 ms. */
 const delayMsMax = 2_147_483_647;
 
+/** For measuring one's own work: monotonic, fine, quick to read; stands still during suspension. */
+export const stopwatchMs = (): number => performance.now();
+
 /** This host's clock. Timers longer than 24.8 days fire then. */
 export function systemClock(): Clock {
   return clockFrom({

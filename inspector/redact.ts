@@ -1,0 +1,84 @@
+/**
+ * What may be shown of a running instance: not tokens and secrets, not what people write, not who they are.
+ *
+ * Owns: which fields of updates, calls and contexts hold people's words and names.
+ * Does not own: tokens and exact secrets (`plain` knows them, and makes the copy).
+ *
+ * Invariants:
+ * 1. Content is recognised by field, wherever it lies: in definitions, contexts, events, outputs, errors, and inside
+ *    texts that are JSON (a journal entry's body).
+ * 2. Lengths are kept: `<12 characters>` tells as much as somebody who debugs needs.
+ * 3. Names of threads, seats and charts are the operator's own words and are shown.
+ */
+
+/** Bot API fields that hold what somebody wrote, and a call's own of the same kinds. */
+const contentFields: ReadonlySet<string> = new Set([
+  "text",
+  "caption",
+  "title",
+  "description_text",
+  "quote",
+  "data",
+  "callback_data",
+  "query",
+  "question",
+  "explanation",
+  "url",
+  "switch_inline_query",
+  "switch_inline_query_current_chat",
+  "input_field_placeholder",
+  "phone_number",
+  "vcard",
+  "address",
+  "file_name",
+  "performer",
+  "inviteLink",
+  "invite_link",
+  "bio",
+  "email",
+]);
+/** Bot API fields that say who somebody is. */
+const nameFields: ReadonlySet<string> = new Set([
+  "first_name",
+  "last_name",
+  "username",
+  "author_signature",
+  "forward_sender_name",
+  "sender_user_name",
+  "custom_title",
+]);
+const depthMax = 12;
+
+const lengthNote = (text: string): string => `<${text.length} character${text.length === 1 ? "" : "s"}>`;
+
+export interface RedactOptions {
+  /** Removes tokens and exact secrets, and makes a plain bounded copy. Must not throw. */
+  readonly plain: (value: unknown) => unknown;
+  /** Show what people write all the same. Names stay out. Default false. */
+  readonly showTexts?: boolean;
+}
+
+export function inspectorRedact({ plain, showTexts = false }: RedactOptions): (value: unknown) => unknown {
+  const walk = (value: unknown, key: string, depth: number): unknown => {
+    if (typeof value === "string") return ofText(value, key, depth);
+    if (typeof value !== "object" || value === null || depth >= depthMax) return value;
+    if (Array.isArray(value)) return value.map((item) => walk(item, key, depth + 1));
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, ofField(name, item, depth)]));
+  };
+  const ofField = (name: string, item: unknown, depth: number): unknown => {
+    if (nameFields.has(name) && typeof item === "string") return lengthNote(item);
+    if (contentFields.has(name) && typeof item === "string") return showTexts ? item : lengthNote(item);
+    return walk(item, name, depth + 1);
+  };
+  const ofText = (text: string, key: string, depth: number): unknown => {
+    if (key !== "body" && key !== "payload" && !/^[[{].*"update_id"/s.test(text)) return text;
+    try {
+      const inner: unknown = JSON.parse(text);
+      return typeof inner === "object" && inner !== null ? JSON.stringify(walk(inner, "", depth + 1)) : text;
+    } catch {
+      // Cut by a limit on length, or no JSON: what it is cannot be told, so it is not shown.
+      return lengthNote(text);
+    }
+  };
+  return (value) => walk(plain(value), "", 0);
+}
