@@ -5,7 +5,7 @@
  * Does not own: tokens and exact secrets (`plain` knows them, and makes the copy).
  *
  * Invariants:
- * 1. Content is recognised by field, wherever it lies: in definitions, contexts, events, outputs, errors, and inside
+ * 1. Content and secrets are recognised by field, wherever it lies: in definitions, contexts, events, outputs, errors, and inside
  *    texts that are JSON (a journal entry's body).
  * 2. Lengths are kept: `<12 characters>` tells as much as somebody who debugs needs.
  * 3. Names of threads, seats and charts are the operator's own words and are shown.
@@ -47,6 +47,8 @@ const nameFields: ReadonlySet<string> = new Set([
   "sender_user_name",
   "custom_title",
 ]);
+/** Ours: what opens a connection. A follower's context holds its leader's, which the process's own list does not know. */
+const secretFields: ReadonlySet<string> = new Set(["secret", "auth", "token", "secret_token", "password"]);
 const depthMax = 12;
 
 const lengthNote = (text: string): string => `<${text.length} character${text.length === 1 ? "" : "s"}>`;
@@ -66,6 +68,7 @@ export function inspectorRedact({ plain, showTexts = false }: RedactOptions): (v
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, ofField(name, item, depth)]));
   };
   const ofField = (name: string, item: unknown, depth: number): unknown => {
+    if (secretFields.has(name)) return item === null || item === undefined || item === "" ? item : "<redacted>";
     if (nameFields.has(name) && typeof item === "string") return lengthNote(item);
     if (contentFields.has(name) && typeof item === "string") return showTexts ? item : lengthNote(item);
     return walk(item, name, depth + 1);

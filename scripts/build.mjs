@@ -90,6 +90,7 @@ async function buildPage(/** @type {{ from: string, to: string }} */ page) {
   });
   const main = path.join(from, "main.ts");
   if (existsSync(main)) await bundlePage(main, to);
+  for (const file of page.also ?? []) await cp(path.join(projectRoot, file), path.join(to, path.basename(file)));
 }
 
 async function bundlePage(/** @type {string} */ main, /** @type {string} */ to) {

@@ -19,9 +19,15 @@ export const entries = {
 };
 
 /** Folders with a web page: copied as they are, and a `main.ts` in them is bundled to `main.js`. */
+/** @type {readonly { from: string, to: string, also?: readonly string[] }[]} */
 export const pages = [
   { from: "adapters/telegram/emulator/page", to: "emulator-page" },
-  { from: "inspector/page", to: "inspector-page" },
+  // The layout engine runs in a Worker of its own file, and ships with its licence.
+  {
+    from: "inspector/page",
+    to: "inspector-page",
+    also: ["node_modules/elkjs/lib/elk-worker.min.js", "node_modules/elkjs/LICENSE.md"],
+  },
 ];
 
 /** Imports that stay imports: every package and every Node module. Our own files are always relative. */

@@ -88,11 +88,11 @@ test("it is read-only: what an attached client sends is ignored and counted", as
   expect(viewer.frames.filter(({ kind }) => kind === "welcome")).toHaveLength(1);
 });
 
-test("GET / says what this is, holds no secret and may load nothing", async () => {
+test("GET / says what this is, holds no secret and may load nothing from elsewhere", async () => {
   const inspector = await started();
   const answer = await request(inspector.url);
   expect(answer.status).toBe(200);
-  expect(answer.body).toContain("/live");
+  expect(answer.body).toContain("Partyline inspector");
   expect(answer.body).not.toContain(inspector.token);
   expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
   expect((await request(`${inspector.url}other`)).status).toBe(404);
