@@ -77,7 +77,7 @@ async function rewriteDeclarationImports(/** @type {string} */ folder) {
   }
 }
 
-async function buildPage(/** @type {{ from: string, to: string }} */ page) {
+async function buildPage(/** @type {{ from: string, to: string, also?: readonly string[] }} */ page) {
   const from = path.join(root, page.from);
   if (!existsSync(from)) {
     console.log(`No page in ${page.from}/: dist/${page.to}/ is not built.`);
