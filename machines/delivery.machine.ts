@@ -4,27 +4,30 @@
  * Owns: authorisation first, then who owns the update, then getting it to that seat, or ending it with a reason.
  * Does not own: the journal row (the recipient takes it over with a claim of its own), what a handler does with it.
  *
- * One actor per lane at a time: while this one waits, later updates of the same thread wait behind it, others do not.
- * What was certainly not taken goes back to the journal, whose head may be another update by then.
- * A handler's failure is an attempt. No live recipient, a broken connection or a stale generation is none.
+ * Several updates of one lane may be in hand: they are sent in their order, and the store lets none of them be claimed
+ * before the earlier ones. While one waits, later updates of the same thread wait behind it, others do not. What was
+ * certainly not taken goes back to the journal, whose head may be another update by then.
+ * A handler's failure is an attempt. No live recipient, a broken connection or a stale generation is none; but whatever an
+ * update waits for, it waits no longer than its patience.
  *
  * Invariants: delivery/handedOutOnce, delivery/settledOnce, delivery/threadOrder.
  */
 import { and, assign, emit, setup, stateIn } from "xstate";
-import type { Epoch, Generation, InstanceId, SeatKey } from "./ids.ts";
+import type { Epoch, Generation, InstanceId, JournalSeq, SeatKey } from "./ids.ts";
 import { slot } from "./slots.ts";
 import { dropReason } from "./updates.rules.ts";
 import type { Audience, UpdateFacts } from "./updates.rules.ts";
 
 export interface DeliveryInput {
   readonly epoch: Epoch;
+  readonly seq: JournalSeq;
   readonly facts: UpdateFacts;
   readonly audience: Audience;
   /** Handler failures so far. */
   readonly attempts: number;
   /** Until the next attempt may begin; 0 = now. */
   readonly notBeforeMs: number;
-  /** Until an update that nobody takes is set aside. */
+  /** Until an update that nobody takes is set aside, whatever the reason. */
   readonly patienceMs: number;
   /** Times in a row that this lane's head was not taken. */
   readonly refusals: number;
@@ -48,13 +51,18 @@ export type ForwardAnswer =
   | { readonly kind: "accepted" }
   /** Certainly not taken. */
   | { readonly kind: "refused"; readonly reason: string }
+  /** Certainly not taken, for an earlier update of its thread is not: that one comes first. */
+  | { readonly kind: "early" }
   /** Perhaps taken: the answer was lost. Asking again is harmless, the claim tells. */
   | { readonly kind: "unknown"; readonly reason: string };
 
-export type EndAnswer = { readonly kind: "ended" | "fenced" };
+/** `gone`: there was nothing to end; its seat has it, or it is settled. */
+export interface EndAnswer {
+  readonly kind: "ended" | "gone" | "fenced";
+}
 
 export type DeliveryEvent =
-  /** A seat got a live holder, or lost it. */
+  /** A seat that may concern it got a live holder, or lost it. */
   { readonly type: "seats.changed" };
 
 export type DeliveryFact =
@@ -72,12 +80,26 @@ export interface DeliveryContext extends DeliveryInput {
   readonly reason: string;
 }
 
+export interface ForwardInput {
+  readonly seq: JournalSeq;
+  readonly seat: SeatKey;
+  readonly recipient: Recipient;
+}
+
+export interface EndInput {
+  readonly epoch: Epoch;
+  readonly seq: JournalSeq;
+  readonly reason: string;
+}
+
 /** Handler failures after which an update is set aside. */
 export const attemptsMax = 12;
 /** After the n-th handler failure: 1, 2, 4, … seconds, at most 60. */
 export const attemptDelayMs = (attempts: number): number => Math.min(60_000, 1_000 * 2 ** Math.max(0, attempts - 1));
-/** How long an update waits for a live recipient before it is set aside: 24 hours. */
+/** How long an update waits to be taken before it is set aside: 24 hours. */
 export const patienceMaxMs = 24 * 60 * 60_000;
+/** Whatever its age, an update that a new leader finds waits at least so long: the others must be able to register first. */
+export const patienceMinMs = 60_000;
 
 const seatRoute = (context: DeliveryContext): Extract<Route, { kind: "seat" }> => {
   if (context.route.kind !== "seat") throw new Error("the delivery chart forwards without a seat");
@@ -96,11 +118,11 @@ const base = setup({
   },
   actors: {
     findOwner: slot<Route, { readonly facts: UpdateFacts }>("findOwner"),
-    forwardUpdate: slot<ForwardAnswer, { readonly seat: SeatKey; readonly recipient: Recipient }>("forwardUpdate"),
-    dropUpdate: slot<EndAnswer, { readonly epoch: Epoch; readonly reason: string }>("dropUpdate"),
-    deadLetterUpdate: slot<EndAnswer, { readonly epoch: Epoch; readonly reason: string }>("deadLetterUpdate"),
+    forwardUpdate: slot<ForwardAnswer, ForwardInput>("forwardUpdate"),
+    dropUpdate: slot<EndAnswer, EndInput>("dropUpdate"),
+    deadLetterUpdate: slot<EndAnswer, EndInput>("deadLetterUpdate"),
   },
-  guards: { isOutdated: stateIn("#delivery.routing.outdated") },
+  guards: { isOutdated: stateIn("#delivery.trying.routing.outdated") },
   delays: {
     untilNextAttempt: ({ context }) => context.notBeforeMs,
     patience: ({ context }) => context.patienceMs,
@@ -121,7 +143,7 @@ export const deliveryMachine = createMachine({
     reason: "",
   }),
   initial: "admitted",
-  // Only a delivery that waits for a seat cares; every other state looks for itself.
+  // Only a delivery that waits cares; every other state looks for itself.
   on: { "seats.changed": {} },
   states: {
     /** Passed through at once: authorisation comes before any effect. */
@@ -137,79 +159,89 @@ export const deliveryMachine = createMachine({
           target: "deadLettering",
           actions: assign({ reason: ({ context }) => `its handler failed ${String(context.attempts)} times` }),
         },
-        { guard: ({ context }) => context.notBeforeMs > 0, target: "retryWait" },
-        { target: "routing" },
+        { guard: ({ context }) => context.notBeforeMs > 0, target: "trying.retryWait" },
+        { target: "trying" },
       ],
     },
 
-    /** A handler failed; later updates of the thread wait with this one. */
-    retryWait: { after: { untilNextAttempt: "routing" } },
-
-    routing: {
-      initial: "current",
-      states: {
-        current: { on: { "seats.changed": "outdated" } },
-        /** A seat changed hands while we looked: an answer that finds nobody may be older than that. */
-        outdated: {},
-      },
-      invoke: {
-        src: "findOwner",
-        input: ({ context }) => ({ facts: context.facts }),
-        onDone: [
-          {
-            guard: ({ event }) => event.output.kind === "nobody",
-            target: "deadLettering",
-            actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
-          },
-          {
-            guard: ({ event }) => event.output.kind === "nowhere",
-            target: "dropping",
-            actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
-          },
-          {
-            guard: and([({ event }) => isAbsent(event.output), "isOutdated"]),
-            target: "routing",
-            reenter: true,
-          },
-          {
-            guard: ({ event }) => isAbsent(event.output),
-            target: "awaitingSeat",
-            actions: assign({ route: ({ event }) => event.output }),
-          },
-          { target: "forwarding", actions: assign({ route: ({ event }) => event.output }) },
-        ],
-        // Asked again here, not given back: an update that is perhaps held already must not be passed.
-        onError: { target: "asking", actions: "countRefusal" },
-      },
-    },
-
-    /** Its seat has no live holder. Durable: waiting costs nothing and survives a change of leader. */
-    awaitingSeat: {
-      entry: emit(({ context }) => ({ type: "delivery.waiting", seat: seatRoute(context).seat })),
-      on: { "seats.changed": "returned" },
+    /** On its way. An end that comes while a forward is under way is decided by the store: one of the two, never both. */
+    trying: {
+      initial: "routing",
       after: {
         patience: { target: "deadLettering", actions: assign({ reason: "nobody took it for 24 hours" }) },
       },
-    },
+      states: {
+        /** A handler failed; later updates of the thread wait with this one. */
+        retryWait: { after: { untilNextAttempt: "routing" } },
 
-    forwarding: {
-      invoke: {
-        src: "forwardUpdate",
-        input: ({ context }) => ({ seat: seatRoute(context).seat, recipient: seatRoute(context).recipient }),
-        onDone: [
-          { guard: ({ event }) => event.output.kind === "accepted", target: "accepted" },
-          { guard: ({ event }) => event.output.kind === "unknown", target: "asking", actions: "countRefusal" },
-          { target: "pausing", actions: "countRefusal" },
-        ],
-        onError: { target: "asking", actions: "countRefusal" },
+        routing: {
+          initial: "current",
+          states: {
+            current: { on: { "seats.changed": "outdated" } },
+            /** A seat changed hands while we looked: an answer that finds nobody may be older than that. */
+            outdated: {},
+          },
+          invoke: {
+            src: "findOwner",
+            input: ({ context }) => ({ facts: context.facts }),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.kind === "nobody",
+                target: "#delivery.deadLettering",
+                actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
+              },
+              {
+                guard: ({ event }) => event.output.kind === "nowhere",
+                target: "#delivery.dropping",
+                actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
+              },
+              {
+                guard: and([({ event }) => isAbsent(event.output), "isOutdated"]),
+                target: "routing",
+                reenter: true,
+              },
+              {
+                guard: ({ event }) => isAbsent(event.output),
+                target: "awaitingSeat",
+                actions: assign({ route: ({ event }) => event.output }),
+              },
+              { target: "forwarding", actions: assign({ route: ({ event }) => event.output }) },
+            ],
+            // Asked again here, not given back: an update that is perhaps held already must not be passed.
+            onError: { target: "asking", actions: "countRefusal" },
+          },
+        },
+
+        /** Its seat has no live holder. Durable: waiting costs nothing and survives a change of leader. */
+        awaitingSeat: {
+          entry: emit(({ context }) => ({ type: "delivery.waiting", seat: seatRoute(context).seat })),
+          on: { "seats.changed": "#delivery.returned" },
+        },
+
+        forwarding: {
+          invoke: {
+            src: "forwardUpdate",
+            input: ({ context }) => {
+              const { seat, recipient } = seatRoute(context);
+              return { seq: context.seq, seat, recipient };
+            },
+            onDone: [
+              { guard: ({ event }) => event.output.kind === "accepted", target: "#delivery.accepted" },
+              { guard: ({ event }) => event.output.kind === "early", target: "#delivery.returned" },
+              { guard: ({ event }) => event.output.kind === "unknown", target: "asking", actions: "countRefusal" },
+              { target: "pausing", actions: "countRefusal" },
+            ],
+            onError: { target: "asking", actions: "countRefusal" },
+          },
+        },
+
+        /** Perhaps its seat has it. The lane stays with this update until that is known: the next one must not pass it. */
+        asking: { after: { refusalPause: "routing" } },
+
+        /** Not taken. Then it is given back: an earlier update of the thread may have come back to the journal meanwhile. */
+        pausing: { after: { refusalPause: "#delivery.returned" }, on: { "seats.changed": "#delivery.returned" } },
       },
     },
-
-    /** Perhaps its seat has it. The lane stays with this update until that is known: the next one must not pass it. */
-    asking: { after: { refusalPause: "routing" } },
-
-    /** Not taken. Then it is given back: an earlier update of the thread may have come back to the journal meanwhile. */
-    pausing: { after: { refusalPause: "returned" }, on: { "seats.changed": "returned" } },
 
     dropping: {
       initial: "ending",
@@ -217,9 +249,10 @@ export const deliveryMachine = createMachine({
         ending: {
           invoke: {
             src: "dropUpdate",
-            input: ({ context }) => ({ epoch: context.epoch, reason: context.reason }),
+            input: ({ context }) => ({ epoch: context.epoch, seq: context.seq, reason: context.reason }),
             onDone: [
               { guard: ({ event }) => event.output.kind === "ended", target: "#delivery.dropped" },
+              { guard: ({ event }) => event.output.kind === "gone", target: "#delivery.returned" },
               { target: "#delivery.fenced" },
             ],
             onError: "waiting",
@@ -234,9 +267,10 @@ export const deliveryMachine = createMachine({
         ending: {
           invoke: {
             src: "deadLetterUpdate",
-            input: ({ context }) => ({ epoch: context.epoch, reason: context.reason }),
+            input: ({ context }) => ({ epoch: context.epoch, seq: context.seq, reason: context.reason }),
             onDone: [
               { guard: ({ event }) => event.output.kind === "ended", target: "#delivery.deadLettered" },
+              { guard: ({ event }) => event.output.kind === "gone", target: "#delivery.returned" },
               { target: "#delivery.fenced" },
             ],
             onError: "waiting",

@@ -7,7 +7,7 @@
 import type { Generation, InstanceId, SeatKey, UpdateId } from "./ids.ts";
 import { asBody } from "./calls.rules.ts";
 import { sourceUpdateIdField } from "./wire/constants.ts";
-import type { Ack, AnyForwardRequest, ForwardKind } from "./wire/envelopes.ts";
+import type { Ack, AnyForwardRequest, ForwardKind, JournalPlace } from "./wire/envelopes.ts";
 import { wireText } from "./wire/texts.ts";
 import type { RoutedKind } from "./updates.rules.ts";
 
@@ -30,6 +30,8 @@ export interface ForwardParts {
   readonly seat: SeatKey;
   readonly updateId: UpdateId;
   readonly deliveryId: string;
+  /** Where it is in the journal that an own peer shares; null for v1 peers. */
+  readonly journal: JournalPlace | null;
   readonly sentAtMs: number;
 }
 
@@ -46,6 +48,7 @@ export function forwardEnvelope(parts: ForwardParts): AnyForwardRequest {
       sourceUpdateId: parts.updateId,
       recipientBindingKey: parts.seat,
     },
+    ...(parts.journal === null ? {} : { journal: parts.journal }),
     sentAtMs: parts.sentAtMs,
   };
   switch (parts.kind) {

@@ -6,7 +6,7 @@
  * Updates come from outside: everything is looked at before it is believed.
  */
 import { chatId, lane, messageId, threadId, updateId } from "./ids.ts";
-import type { ChatId, Lane, MessageId, ThreadId, UpdateId } from "./ids.ts";
+import type { ChatId, Lane, MessageId, ThreadId, ThreadTarget, UpdateId } from "./ids.ts";
 
 /** Kinds that reach a handler; every other one is a counted drop. */
 export type RoutedKind = "message" | "edited_message" | "callback_query" | "message_reaction";
@@ -92,8 +92,12 @@ export const unreadable = (id: UpdateId): UpdateFacts => ({
 });
 
 /** Updates of one lane run in order: a thread, or what a chat has outside its threads. */
-export const laneOf = (facts: UpdateFacts): Lane =>
-  lane(facts.chat === null ? "none" : `${String(facts.chat)}:${facts.thread === null ? "main" : String(facts.thread)}`);
+export const laneOf = ({ chat, thread }: UpdateFacts): Lane => {
+  if (chat === null) return lane("none");
+  return thread === null ? lane(`${String(chat)}:main`) : laneOfThread({ chatId: chat, threadId: thread });
+};
+export const laneOfThread = ({ chatId: chat, threadId: thread }: ThreadTarget): Lane =>
+  lane(`${String(chat)}:${String(thread)}`);
 
 export interface Audience {
   /** The only person whose updates have effects. */

@@ -7,6 +7,7 @@
 import { fromPromise } from "xstate";
 import type { SeatKey } from "../machines/ids.ts";
 import { activationMachine } from "../machines/activation.machine.ts";
+import type { SeatKey } from "../machines/ids.ts";
 import type { ActivationStart } from "../machines/instance.machine.ts";
 import type { IdentifyAnswer, SeatOwnAnswer, SeatOwnInput } from "../machines/activation.machine.ts";
 import { asBody } from "../machines/calls.rules.ts";
@@ -87,9 +88,9 @@ export function provideActivation(
 ) {
   const { stage, transport } = runtime.ports;
   const links = new FollowerLinks(transport);
-  const seatsChanged = createSignal();
-  const seats = new Seats(runtime, { epoch, links }, () => {
-    seatsChanged.fire();
+  const seatsChanged = createSignal<SeatKey>();
+  const seats = new Seats(runtime, { epoch, links }, (seat) => {
+    seatsChanged.fire(seat);
   });
   const side = { seats, links, inbox };
   const heldSeats = (): ReadonlySet<SeatKey> => {

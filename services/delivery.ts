@@ -8,7 +8,14 @@ import { fromPromise } from "xstate";
 import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
 import { evidenceOf } from "../machines/evidence.rules.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
-import type { EndAnswer, ForwardAnswer, Recipient, Route } from "../machines/delivery.machine.ts";
+import type {
+  EndAnswer,
+  EndInput,
+  ForwardAnswer,
+  ForwardInput,
+  Recipient,
+  Route,
+} from "../machines/delivery.machine.ts";
 import { faultOfReceipt, forwardEnvelope, forwardKindOf } from "../machines/forward.rules.ts";
 import { seatOfThread } from "../machines/threads.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
@@ -18,8 +25,9 @@ import type { Ack } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import { isTied } from "./follower-links.ts";
 import type { FollowerLinks } from "./follower-links.ts";
+import type { Hand, Work } from "./hand.ts";
+import { ownersOf } from "./inbox.ts";
 import type { Inbox } from "./inbox.ts";
-import type { JournalEntry } from "./ports.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
@@ -59,21 +67,21 @@ async function findOwner(runtime: Runtime, { seats }: LeaderSide, facts: UpdateF
   return bound === null ? { kind: "nobody", reason: "no instance owns this thread" } : to(bound);
 }
 
-async function takeOurselves(runtime: Runtime, { inbox }: LeaderSide, entry: JournalEntry): Promise<ForwardAnswer> {
+async function takeOurselves(runtime: Runtime, { inbox }: LeaderSide, { entry, update }: Work): Promise<ForwardAnswer> {
   const { place } = runtime.board;
   if (place === null) return { kind: "refused", reason: "we have no seat at the moment" };
-  const taken = await inbox.take(entry.updateId, place);
-  return taken === "stale" || taken === "heldElsewhere" || taken === "outOfOrder"
+  const { updateId, seq, redelivered } = entry;
+  const taken = await inbox.take({ updateId, seq, update, redelivered }, place);
+  if (taken === "outOfOrder") return { kind: "early" };
+  return taken === "stale" || taken === "heldElsewhere"
     ? { kind: "refused", reason: `the claim is ${taken}` }
     : { kind: "accepted" };
 }
 
-async function forward(
-  runtime: Runtime,
-  { links, seats }: LeaderSide,
-  { entry, facts, seat, recipient }: Forward,
-): Promise<ForwardAnswer> {
+async function forward(runtime: Runtime, { links, seats }: LeaderSide, parcel: Parcel): Promise<ForwardAnswer> {
   const { ids, stage } = runtime.ports;
+  const { seat, recipient, isOwnPeer } = parcel;
+  const { entry, facts, update } = parcel.work;
   if (facts.routed === null) throw new Error("an update that nobody routes was to be forwarded");
   const digest = ids.sha256Hex(deliveryIdText(forwardKindOf(facts.routed), seat, entry.updateId));
   const deliveryId = deliveryIdPrefix + digest;
@@ -83,7 +91,7 @@ async function forward(
     { seat, generation: recipient.generation },
     forwardEnvelope({
       kind: facts.routed,
-      update: JSON.parse(entry.body),
+      update,
       requestId: ids.requestId(runtime.settings.me),
       auth: runtime.settings.secret,
       instanceId: recipient.instanceId,
@@ -91,6 +99,7 @@ async function forward(
       seat,
       updateId: entry.updateId,
       deliveryId,
+      journal: isOwnPeer ? { seq: entry.seq, redelivered: entry.redelivered } : null,
       sentAtMs: stage.clock.nowMs(),
     }),
     timeoutMs.forward,
@@ -102,84 +111,100 @@ async function forward(
   if (fault !== null) return { kind: isCertain(outcome.ack) ? "refused" : "unknown", reason: fault };
   // Only a positive answer is a sign of life (protocol O-3), and only of this registration (O-4).
   seats.heard(recipient.instanceId, recipient.generation);
-  const sitter = seats.sitterOf(seat);
-  // Our own peer has claimed the row itself: that is its receipt. A v1 peer has it in a journal of its own.
-  if (sitter !== null && isTied(sitter)) return { kind: "accepted" };
-  return (await endForeign(runtime, { entry, seat, recipient }))
-    ? { kind: "accepted" }
-    : { kind: "unknown", reason: "the receipt came and the entry is not ended yet" };
+  return isOwnPeer ? { kind: "accepted" } : endForeign(runtime, parcel);
 }
 
 /**
  * Writes down whose a message of the user is before a v1 peer gets it: reactions that follow name no thread (protocol
  * MO-6). Our own peers do it with their claim.
  */
-async function noteOwner(runtime: Runtime, { chat, message, thread }: UpdateFacts, seat: SeatKey): Promise<void> {
-  if (chat === null || message === null || thread === null) return;
-  await runtime.ports.store.ownership.record([{ chatId: chat, messageId: message, seat }]);
+async function noteOwner(runtime: Runtime, facts: UpdateFacts, seat: SeatKey): Promise<void> {
+  const owners = ownersOf(facts, seat);
+  if (owners.length > 0) await runtime.ports.store.ownership.record(owners);
 }
 
 /**
- * Ends an entry that a v1 peer has durably (protocol P-42). Taken for that peer's registration first, so that an entry
- * which changed hands meanwhile stays. Repeating it, and the forward before it, changes nothing: the peer knows the id.
+ * Ends an entry that a v1 peer has durably (protocol P-42): our own peer has claimed the row itself, a v1 peer has it in a
+ * journal of its own. Taken for that peer's registration, so that an entry which changed hands meanwhile stays. Repeating
+ * it, and the forward before it, changes nothing: the peer knows the id.
  */
-async function endForeign(
-  runtime: Runtime,
-  { entry, seat, recipient }: Pick<Forward, "entry" | "seat" | "recipient">,
-): Promise<boolean> {
+async function endForeign(runtime: Runtime, { work, seat, recipient }: Parcel): Promise<ForwardAnswer> {
   const { store, ids, stage } = runtime.ports;
+  const { updateId, seq } = work.entry;
   const { instanceId, generation } = recipient;
-  const claimant = { seat, instanceId, generation, acquisition: ids.acquisition() };
-  const claim = await store.work.claim({ updateId: entry.updateId, claimant });
-  if (claim.kind === "settled") return true;
-  if (claim.kind !== "claimed" && claim.kind !== "repeated") return false;
-  const acquisition = claim.kind === "repeated" ? claim.acquisition : claimant.acquisition;
-  await store.work.settle({ seq: claim.entry.seq, acquisition, nowMs: stage.clock.nowMs() });
-  return true;
+  const outcome = await store.work.claim({
+    updateId,
+    seq,
+    claimant: { seat, instanceId, generation, acquisition: ids.acquisition() },
+    owners: ownersOf(work.facts, seat),
+    settleAtMs: stage.clock.nowMs(),
+  });
+  return outcome.kind === "claimed" || outcome.kind === "repeated" || outcome.kind === "settled"
+    ? { kind: "accepted" }
+    : { kind: "unknown", reason: `the receipt came and the entry is not ended yet: ${outcome.kind}` };
 }
 
 const isCertain = (ack: Ack): boolean => !ack.ok && ack.message !== wireText.handlerFailed;
 
-interface Forward {
-  readonly entry: JournalEntry;
-  readonly facts: UpdateFacts;
+interface Parcel {
+  readonly work: Work;
   readonly seat: SeatKey;
   readonly recipient: Extract<Recipient, { kind: "follower" }>;
+  /** It shares our store: its claim is the receipt. A v1 peer has a journal of its own. */
+  readonly isOwnPeer: boolean;
 }
 
-/** The chart of one delivery with its slots filled. */
-export function provideDelivery(runtime: Runtime, side: LeaderSide, entry: JournalEntry, facts: UpdateFacts) {
+/** The chart of every delivery of one leadership, with its slots filled; what it is about is in `hand`. */
+export function provideDelivery(runtime: Runtime, side: LeaderSide, hand: Hand) {
   const { store, stage } = runtime.ports;
-  const end = ({ kind }: { readonly kind: string }): EndAnswer => ({ kind: kind === "fenced" ? "fenced" : "ended" });
+
+  const send = async ({ seq, seat, recipient }: ForwardInput): Promise<ForwardAnswer> => {
+    if (recipient.kind === "absent") return { kind: "refused", reason: "nobody sits there" };
+    const work = hand.work(seq);
+    const isOwnPeer = recipient.kind === "self" || isTied(side.seats.sitterOf(seat) ?? unknownPeer);
+    // A v1 peer takes each request on a connection of its own, in whatever order they arrive.
+    if ((await hand.turnOf(seq, isOwnPeer)) === "early") return { kind: "early" };
+    return recipient.kind === "self"
+      ? takeOurselves(runtime, side, work)
+      : forward(runtime, side, { work, seat, recipient, isOwnPeer });
+  };
+
   return deliveryMachine.provide({
     actors: {
       findOwner: fromPromise<Route, { readonly facts: UpdateFacts }>(({ input }) =>
         findOwner(runtime, side, input.facts),
       ),
-      forwardUpdate: fromPromise<ForwardAnswer, { readonly seat: SeatKey; readonly recipient: Recipient }>(
-        async ({ input: { seat, recipient } }) => {
-          if (recipient.kind === "absent") return { kind: "refused", reason: "nobody sits there" };
-          const answer =
-            recipient.kind === "self"
-              ? await takeOurselves(runtime, side, entry)
-              : await forward(runtime, side, { entry, facts, seat, recipient });
-          if (answer.kind !== "accepted")
-            stage.log.event("info", "forward-not-taken", { seq: entry.seq, seat, reason: answer.reason });
-          return answer;
-        },
-      ),
-      dropUpdate: fromPromise(async ({ input }) => {
+      forwardUpdate: fromPromise<ForwardAnswer, ForwardInput>(async ({ input }) => {
+        let answer: ForwardAnswer | null = null;
+        try {
+          answer = await send(input);
+        } finally {
+          if (answer?.kind !== "accepted") hand.notTaken(input.seq);
+        }
+        if (answer.kind === "refused" || answer.kind === "unknown")
+          stage.log.event("info", "forward-not-taken", { seq: input.seq, seat: input.seat, reason: answer.reason });
+        return answer;
+      }),
+      dropUpdate: fromPromise<EndAnswer, EndInput>(async ({ input }) => {
+        const { facts, update } = hand.work(input.seq);
         // What it tells of a thread is on disk before it is gone from the journal.
         if (facts.isTopicService && facts.chat === chatOf(runtime.settings)) {
-          const evidence = evidenceOf(JSON.parse(entry.body), stage.clock.nowMs());
+          const evidence = evidenceOf(update, stage.clock.nowMs());
           const noted = evidence === null ? null : await store.cleanups.observe({ epoch: input.epoch, evidence });
-          if (noted?.kind === "fenced") return end(noted);
+          if (noted?.kind === "fenced") return ending(noted);
         }
-        return end(await store.journal.drop({ ...input, seq: entry.seq, nowMs: stage.clock.nowMs() }));
+        return ending(await store.journal.drop({ ...input, nowMs: stage.clock.nowMs() }));
       }),
-      deadLetterUpdate: fromPromise(async ({ input }) =>
-        end(await store.journal.deadLetter({ ...input, seq: entry.seq, nowMs: stage.clock.nowMs() })),
+      deadLetterUpdate: fromPromise<EndAnswer, EndInput>(async ({ input }) =>
+        ending(await store.journal.deadLetter({ ...input, nowMs: stage.clock.nowMs() })),
       ),
     },
   });
+}
+
+const unknownPeer = { capabilities: [] };
+
+function ending({ kind }: { readonly kind: "dropped" | "deadLettered" | "missing" | "fenced" }): EndAnswer {
+  if (kind === "fenced") return { kind };
+  return { kind: kind === "missing" ? "gone" : "ended" };
 }

@@ -1,32 +1,30 @@
 /**
- * Drains the journal while we lead: the earliest entry of each thread is in one delivery's hand, threads run side by side.
+ * Drains the journal while we lead: the earliest entries of each thread are in hand, threads run side by side.
  *
- * Owns: when to look for work, how many deliveries run at once, that a lane is in one hand at a time.
- * Does not own: what becomes of an update (`machines/delivery.machine.ts`), the journal's order.
+ * Owns: when to look for work, making and ending deliveries. Does not own: what becomes of an update
+ * (`machines/delivery.machine.ts`), how many are in hand and in which order they go out (`hand.ts`), the journal's order.
  *
  * Independent of the poller: it may be as slow as it likes.
  */
 import { fromCallback } from "xstate";
-import type { Actor } from "xstate";
 import type { DispatcherCommand, DispatcherFact } from "../machines/activation.machine.ts";
-import type { Epoch, Lane } from "../machines/ids.ts";
-import { patienceMaxMs } from "../machines/delivery.machine.ts";
-import type { deliveryMachine, DeliveryFact, DeliveryInput } from "../machines/delivery.machine.ts";
-import { readUpdate, unreadable } from "../machines/updates.rules.ts";
+import type { Epoch, Lane, SeatKey } from "../machines/ids.ts";
+import { patienceMaxMs, patienceMinMs } from "../machines/delivery.machine.ts";
+import type { DeliveryFact, DeliveryInput } from "../machines/delivery.machine.ts";
+import { laneOfThread, readUpdate, unreadable } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import { provideDelivery } from "./delivery.ts";
 import type { LeaderSide } from "./delivery.ts";
+import { Hand, laneMax } from "./hand.ts";
 import type { JournalEntry } from "./ports.ts";
 import type { Runtime, Signal } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
 
-/** Deliveries at once, waiting ones included: one for each thread with work. */
-const handMax = 1_024;
 /** A look at the journal without a reason, in milliseconds: entries come back to it without notice. */
 const lookEveryMs = 500;
 
-/** The dispatcher as a companion of the activation chart. `seatsChanged` fires when a seat got or lost its holder. */
-export function provideDispatcher(runtime: Runtime, side: LeaderSide, seatsChanged: Signal) {
+/** The dispatcher as a companion of the activation chart. `seatsChanged` tells which seat got or lost its holder. */
+export function provideDispatcher(runtime: Runtime, side: LeaderSide, seatsChanged: Signal<SeatKey>) {
   return fromCallback<DispatcherCommand, { readonly epoch: Epoch }>(({ input: { epoch }, receive, sendBack }) => {
     const dispatcher = new Dispatcher(runtime, side, {
       epoch,
@@ -37,8 +35,8 @@ export function provideDispatcher(runtime: Runtime, side: LeaderSide, seatsChang
     receive(() => {
       dispatcher.look();
     });
-    const unlisten = seatsChanged.listen(() => {
-      dispatcher.seatsChanged();
+    const unlisten = seatsChanged.listen((seat) => {
+      dispatcher.seatChanged(seat);
     });
     dispatcher.look();
     return () => {
@@ -53,12 +51,15 @@ class Dispatcher {
   private readonly side: LeaderSide;
   private readonly epoch: Epoch;
   private readonly onFenced: () => void;
-  private readonly inHand = new Map<Lane, Actor<typeof deliveryMachine>>();
+  private readonly hand = new Hand();
+  private readonly machine: ReturnType<typeof provideDelivery>;
   /** Lanes whose head was not taken lately, and how often in a row: their pauses grow. */
   private readonly refusals = new Map<Lane, number>();
+  private readonly sinceMs: number;
   private isStopped = false;
   private isLooking = false;
-  private isLookDue = false;
+  /** What to look at next: everything, or these lanes. */
+  private due: Due = nothingDue;
   private timer: unknown = null;
 
   constructor(
@@ -70,34 +71,41 @@ class Dispatcher {
     this.side = side;
     this.epoch = leadership.epoch;
     this.onFenced = leadership.onFenced;
+    this.sinceMs = runtime.ports.stage.clock.nowMs();
+    this.machine = provideDelivery(runtime, side, this.hand);
   }
 
-  /** Looks now, or once more after the look under way. */
+  /** Looks at the whole journal, now or after the look under way. */
   look(): void {
-    if (this.isStopped) return;
-    this.isLookDue = true;
-    if (!this.isLooking) void this.drain();
+    this.lookAt("all");
   }
 
-  seatsChanged(): void {
-    for (const delivery of [...this.inHand.values()]) delivery.send({ type: "seats.changed" });
+  seatChanged(seat: SeatKey): void {
+    const target = this.side.seats.sitterOf(seat)?.thread.target ?? null;
+    this.hand.seatChanged(seat, target === null ? null : laneOfThread(target));
     this.look();
   }
 
   stop(): void {
     this.isStopped = true;
     this.runtime.ports.stage.clock.clearTimeout(this.timer);
-    for (const delivery of this.inHand.values()) delivery.stop();
-    this.inHand.clear();
+    this.hand.stop();
+  }
+
+  private lookAt(what: Lane | "all"): void {
+    if (this.isStopped) return;
+    this.due = what === "all" || this.due === "all" ? "all" : new Set([...this.due, what]);
+    if (!this.isLooking) void this.drain();
   }
 
   private async drain(): Promise<void> {
     const { clock, log } = this.runtime.ports.stage;
     this.isLooking = true;
-    while (this.isLookDue && !this.isStopped) {
-      this.isLookDue = false;
+    while (this.isDue() && !this.isStopped) {
+      const due = this.due;
+      this.due = nothingDue;
       try {
-        await this.lookOnce();
+        await this.lookOnce(due);
       } catch (error) {
         log.event("error", "journal-read", { reason: String(error) });
       }
@@ -110,40 +118,58 @@ class Dispatcher {
       }, lookEveryMs);
   }
 
-  private async lookOnce(): Promise<void> {
-    const limit = handMax - this.inHand.size;
+  private isDue(): boolean {
+    return this.due === "all" || this.due.size > 0;
+  }
+
+  private async lookOnce(due: Due): Promise<void> {
+    const limit = this.hand.room;
     if (limit <= 0) return;
-    const heads = await this.runtime.ports.store.journal.heads({ except: [...this.inHand.keys()], limit });
+    const heads = await this.runtime.ports.store.journal.heads({
+      except: this.hand.closedLanes(),
+      only: due === "all" ? null : [...due],
+      perLane: laneMax,
+      limit,
+    });
     for (const entry of heads) this.begin(entry);
   }
 
   private begin(entry: JournalEntry): void {
-    if (this.isStopped || this.inHand.has(entry.lane)) return;
-    const { runtime, side } = this;
-    const { stage } = runtime.ports;
-    const facts = readUpdate(JSON.parse(entry.body)) ?? unreadable(entry.updateId);
-    const delivery = createOnStage(stage, provideDelivery(runtime, side, entry, facts), {
-      id: `${runtime.settings.me}/delivery/${String(entry.seq)}`,
+    // In a lane in trouble one after another, until one of them is taken again.
+    const ofLaneMax = this.refusals.has(entry.lane) ? 1 : laneMax;
+    if (this.isStopped || !this.hand.admits(entry, ofLaneMax)) return;
+    const { stage } = this.runtime.ports;
+    const update: unknown = JSON.parse(entry.body);
+    const facts = readUpdate(update) ?? unreadable(entry.updateId);
+    const delivery = createOnStage(stage, this.machine, {
+      id: `${this.runtime.settings.me}/delivery/${String(entry.seq)}`,
       input: this.inputFor(entry, facts),
     });
-    this.inHand.set(entry.lane, delivery);
+    this.hand.add({ entry, facts, update }, delivery);
+    let isTaken = false;
     delivery.on("*", (fact: DeliveryFact) => {
       stage.log.event("debug", fact.type, { seq: entry.seq, ...fact });
-      // Another leader has the journal: nothing here may be started any more.
-      if (fact.type === "delivery.fenced") this.fence();
-      if (fact.type === "delivery.returned" && fact.refusals > 0) this.refusals.set(entry.lane, fact.refusals);
-      else if (fact.type !== "delivery.waiting") this.refusals.delete(entry.lane);
+      isTaken = fact.type !== "delivery.returned" && fact.type !== "delivery.fenced";
+      this.onFact(entry, fact);
     });
     delivery.subscribe({
       complete: () => {
-        this.release(entry.lane);
+        this.release(entry, isTaken);
       },
       error: (error: unknown) => {
         stage.log.event("error", "delivery-broke", { seq: entry.seq, reason: String(error) });
-        this.release(entry.lane);
+        this.release(entry, false);
       },
     });
     delivery.start();
+  }
+
+  private onFact({ lane, seq }: JournalEntry, fact: DeliveryFact): void {
+    // Another leader has the journal: nothing here may be started any more.
+    if (fact.type === "delivery.fenced") this.fence();
+    if (fact.type === "delivery.waiting") this.hand.park(seq, fact.seat);
+    else if (fact.type !== "delivery.returned") this.refusals.delete(lane);
+    else if (fact.refusals > 0) this.refusals.set(lane, fact.refusals);
   }
 
   private fence(): void {
@@ -152,21 +178,26 @@ class Dispatcher {
     this.onFenced();
   }
 
-  private release(lane: Lane): void {
-    this.inHand.delete(lane);
-    this.look();
+  private release({ lane, seq }: JournalEntry, isTaken: boolean): void {
+    this.hand.remove(seq, isTaken);
+    this.lookAt(lane);
   }
 
   private inputFor(entry: JournalEntry, facts: UpdateFacts): DeliveryInput {
     const nowMs = this.runtime.ports.stage.clock.nowMs();
+    const until = Math.max(entry.admittedAtMs + patienceMaxMs, this.sinceMs + patienceMinMs);
     return {
       epoch: this.epoch,
+      seq: entry.seq,
       facts,
       audience: this.runtime.settings.audience,
       attempts: entry.attempts,
       notBeforeMs: Math.max(0, entry.nextAttemptAtMs - nowMs),
       refusals: this.refusals.get(entry.lane) ?? 0,
-      patienceMs: Math.max(0, patienceMaxMs - (nowMs - entry.admittedAtMs)),
+      patienceMs: Math.max(0, until - nowMs),
     };
   }
 }
+
+type Due = ReadonlySet<Lane> | "all";
+const nothingDue: Due = new Set<Lane>();

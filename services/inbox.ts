@@ -11,8 +11,9 @@
  */
 import { attemptDelayMs } from "../machines/delivery.machine.ts";
 import { readUpdate } from "../machines/updates.rules.ts";
-import type { AcquisitionId, JournalSeq, Lane, UpdateId } from "../machines/ids.ts";
-import type { AdmittedUpdate, AdoptOutcome, ClaimOutcome, JournalEntry } from "./ports.ts";
+import type { UpdateFacts } from "../machines/updates.rules.ts";
+import type { AcquisitionId, JournalSeq, Lane, SeatKey, UpdateId } from "../machines/ids.ts";
+import type { AdmittedUpdate, AdoptOutcome, ClaimOutcome, JournalEntry, MessageOwner } from "./ports.ts";
 import type { OwnPlace, Runtime } from "./runtime.ts";
 
 /** An update as handlers get it. */
@@ -29,17 +30,30 @@ export interface HandedUpdate {
   readonly fail: (reason: string) => Promise<boolean>;
 }
 
+/** An update that came to us, by the wire or from our own journal. */
+export interface Arrival {
+  readonly updateId: UpdateId;
+  /** The entry that is meant; null when whoever sent it has another journal. */
+  readonly seq: JournalSeq | null;
+  readonly update: unknown;
+  readonly redelivered: boolean;
+}
+
 interface Taken {
-  readonly entry: JournalEntry;
+  readonly seq: JournalSeq;
+  readonly attempts: number;
+  readonly redelivered: boolean;
   readonly acquisition: AcquisitionId;
   /** The entry's body, read. */
   readonly update: unknown;
 }
 
-const takenFrom = (entry: JournalEntry, acquisition: AcquisitionId): Taken => ({
-  entry,
+const takenFrom = ({ seq, attempts, redelivered, body }: JournalEntry, acquisition: AcquisitionId): Taken => ({
+  seq,
+  attempts,
+  redelivered,
   acquisition,
-  update: JSON.parse(entry.body),
+  update: JSON.parse(body),
 });
 
 /** Between two requests to a store that does not answer, in milliseconds. */
@@ -50,7 +64,7 @@ export class Inbox {
   private readonly handOut: (update: HandedUpdate) => void;
   /** What is claimed by us and not yet settled, by the acquisition under which it was taken. */
   private readonly inHand = new Map<JournalSeq, AcquisitionId>();
-  private readonly taking = new Map<UpdateId, Promise<ClaimOutcome["kind"]>>();
+  private readonly taking = new Map<string, Promise<ClaimOutcome["kind"]>>();
   private isClosed = false;
   /** Entries claimed and not yet handed out follow each other through this chain. */
   private last: Promise<void> = Promise.resolve();
@@ -60,15 +74,16 @@ export class Inbox {
     this.handOut = handOut;
   }
 
-  /** Claims the earliest open entry with this id for our place and, unless it is in our hand already, hands it out. */
-  take(updateId: UpdateId, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
+  /** Claims what has arrived for our place and, unless it is in our hand already, hands it out. */
+  take(arrival: Arrival, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
     // One claim for an update at a time: of two, the later's answer could overtake the earlier's.
-    const begun = this.taking.get(updateId);
+    const key = `${String(arrival.seq)}:${String(arrival.updateId)}`;
+    const begun = this.taking.get(key);
     if (begun !== undefined) return begun;
-    const taking = this.takeOnce(updateId, place).finally(() => {
-      this.taking.delete(updateId);
+    const taking = this.takeOnce(arrival, place).finally(() => {
+      this.taking.delete(key);
     });
-    this.taking.set(updateId, taking);
+    this.taking.set(key, taking);
     return taking;
   }
 
@@ -82,9 +97,9 @@ export class Inbox {
     const acquisition = ids.acquisition();
     const claimant = { seat, instanceId: this.runtime.settings.me, generation, acquisition };
     const asked = store.work.adopt({ update, lane, claimant, nowMs: stage.clock.nowMs() });
-    const given = asked.then((outcome) => {
+    const given = asked.then(async (outcome) => {
       const claimed = outcome.kind === "adopted" ? outcome.claimed : null;
-      return { ready: claimed === null ? null : this.prepare(takenFrom(claimed, acquisition), place), claimed };
+      return { give: claimed === null ? null : await this.prepare(takenFrom(claimed, acquisition), place), claimed };
     });
     this.last = this.last.then(async () => {
       await this.giveWhenReady(given);
@@ -103,11 +118,11 @@ export class Inbox {
     this.isClosed = true;
   }
 
-  private async takeOnce(updateId: UpdateId, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
+  private async takeOnce(arrival: Arrival, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
     const acquisition = this.runtime.ports.ids.acquisition();
-    const given = this.claimSurely(updateId, place, acquisition).then((outcome) => {
-      const taken = this.takenBy(outcome, acquisition);
-      return { kind: outcome.kind, ready: taken === null ? null : this.prepare(taken, place) };
+    const given = this.claimSurely(arrival, place, acquisition).then((outcome) => {
+      const taken = this.takenBy(outcome, acquisition, arrival);
+      return { kind: outcome.kind, give: taken === null ? null : this.wayOut(taken) };
     });
     // Handed out in the order in which takes began, whatever the order of the store's answers.
     this.last = this.last.then(async () => {
@@ -117,25 +132,37 @@ export class Inbox {
   }
 
   /** What an answer newly puts into our hand. */
-  private takenBy(outcome: ClaimOutcome, acquisition: AcquisitionId): Taken | null {
+  private takenBy(outcome: ClaimOutcome, acquisition: AcquisitionId, arrival: Arrival): Taken | null {
     if (outcome.kind === "claimed") return takenFrom(outcome.entry, acquisition);
     // An earlier claim of ours went through and its answer did not reach us: only now do we know.
     if (outcome.kind === "repeated" && this.inHand.get(outcome.entry.seq) !== outcome.acquisition)
       return takenFrom(outcome.entry, outcome.acquisition);
+    // The same, and it is settled: the row is gone, but what arrived is in our hands.
+    if (outcome.kind === "settledByUs" && arrival.seq !== null)
+      return { seq: arrival.seq, attempts: 0, redelivered: arrival.redelivered, acquisition, update: arrival.update };
     return null;
   }
 
   /**
    * Asks until the store has answered: a claim whose answer was lost may stand, and then only we can hand the entry out,
-   * even if our registration is another one by now.
+   * even if our registration is another one by now. One change puts on disk all that must be there before a handler sees
+   * the update: that it is ours, whose message it is, and, with `ack: "auto"`, that it is settled (at most once from there).
    */
-  private async claimSurely(updateId: UpdateId, place: OwnPlace, acquisition: AcquisitionId): Promise<ClaimOutcome> {
+  private async claimSurely(arrival: Arrival, place: OwnPlace, acquisition: AcquisitionId): Promise<ClaimOutcome> {
     const { store, stage } = this.runtime.ports;
     const { seat, generation } = place;
-    const claimant = { seat, instanceId: this.runtime.settings.me, generation, acquisition };
+    const { updateId, seq, update } = arrival;
+    const facts = readUpdate(update);
+    const request = {
+      updateId,
+      seq,
+      claimant: { seat, instanceId: this.runtime.settings.me, generation, acquisition },
+      owners: facts === null ? [] : ownersOf(facts, seat),
+      settleAtMs: this.runtime.settings.ack === "auto" ? stage.clock.nowMs() : null,
+    };
     for (;;) {
       try {
-        return await store.work.claim({ updateId, claimant });
+        return await store.work.claim(request);
       } catch (error) {
         stage.log.event("error", "update-not-claimed", { updateId, reason: String(error) });
         if (this.isClosed) throw error;
@@ -150,33 +177,39 @@ export class Inbox {
     });
   }
 
-  /**
-   * What must be on disk before a handler sees it: whose message it is, and, with `ack: "auto"`, that it is settled (at
-   * most once from there). Asked for together, so that a burst is one commit. Resolves with how to hand it out.
-   */
-  private async prepare(taken: Taken, place: OwnPlace): Promise<() => void> {
-    this.inHand.set(taken.entry.seq, taken.acquisition);
-    const remembered = this.rememberMessage(taken.update, place);
-    if (this.runtime.settings.ack === "explicit") {
-      await remembered;
-      return () => {
-        this.giveOpen(taken);
-      };
-    }
-    const settled = this.settleSurely(taken);
-    await remembered;
-    if (await settled)
+  /** How to hand it out. With explicit ack it is in our hand until its handler is done. */
+  private wayOut(taken: Taken): () => void {
+    if (this.runtime.settings.ack === "auto")
       return () => {
         this.giveSettled(taken);
       };
-    this.runtime.ports.stage.log.event("warn", "update-superseded", { seq: taken.entry.seq });
-    return () => undefined;
+    this.inHand.set(taken.seq, taken.acquisition);
+    return () => {
+      this.giveOpen(taken);
+    };
   }
 
-  private async giveWhenReady(given: Promise<{ readonly ready: Promise<() => void> | null }>): Promise<void> {
+  /** For what was claimed and no more: the rest of what must be on disk before a handler sees it. */
+  private async prepare(taken: Taken, place: OwnPlace): Promise<() => void> {
+    const give = this.wayOut(taken);
+    const { store, stage } = this.runtime.ports;
+    const facts = readUpdate(taken.update);
+    for (;;) {
+      try {
+        await store.ownership.record(facts === null ? [] : ownersOf(facts, place.seat));
+        return this.runtime.settings.ack === "explicit" || (await this.settle(taken)) ? give : () => undefined;
+      } catch (error) {
+        stage.log.event("error", "update-not-settled", { seq: taken.seq, reason: String(error) });
+        if (this.isClosed) return () => undefined;
+        await this.pause();
+      }
+    }
+  }
+
+  private async giveWhenReady(given: Promise<{ readonly give: (() => void) | null }>): Promise<void> {
     try {
-      const { ready } = await given;
-      if (ready !== null) (await ready)();
+      const { give } = await given;
+      give?.();
     } catch (error) {
       this.runtime.ports.stage.log.event("error", "update-not-handed-out", { reason: String(error) });
     }
@@ -194,52 +227,32 @@ export class Inbox {
     this.handOut({ ...this.shown(taken), ack: () => Promise.resolve(true), fail: () => Promise.resolve(false) });
   }
 
-  private shown({ entry, update }: Taken) {
-    return { id: String(entry.seq), update, redelivered: entry.redelivered };
+  private shown({ seq, redelivered, update }: Taken) {
+    return { id: String(seq), update, redelivered };
   }
 
-  private async settle({ entry, acquisition }: Taken): Promise<boolean> {
+  private async settle({ seq, acquisition }: Taken): Promise<boolean> {
     const { store, stage } = this.runtime.ports;
-    const outcome = await store.work.settle({ seq: entry.seq, acquisition, nowMs: stage.clock.nowMs() });
-    this.letGo(entry.seq, acquisition);
+    const outcome = await store.work.settle({ seq, acquisition, nowMs: stage.clock.nowMs() });
+    this.letGo(seq, acquisition);
     return outcome.kind === "settled";
   }
 
-  /** Asks until the store has answered: an entry that is neither settled nor handed out would be stuck in our hand. */
-  private async settleSurely(taken: Taken): Promise<boolean> {
-    const { log } = this.runtime.ports.stage;
-    for (;;) {
-      try {
-        return await this.settle(taken);
-      } catch (error) {
-        log.event("error", "update-not-settled", { seq: taken.entry.seq, reason: String(error) });
-        if (this.isClosed) return false;
-        await this.pause();
-      }
-    }
-  }
-
-  private async fail({ entry, acquisition }: Taken, reason: string): Promise<boolean> {
+  private async fail({ seq, attempts, acquisition }: Taken, reason: string): Promise<boolean> {
     const { store, stage } = this.runtime.ports;
-    const nextAttemptAtMs = stage.clock.nowMs() + attemptDelayMs(entry.attempts + 1);
-    const outcome = await store.work.fail({ seq: entry.seq, acquisition, reason, nextAttemptAtMs });
-    this.letGo(entry.seq, acquisition);
+    const nextAttemptAtMs = stage.clock.nowMs() + attemptDelayMs(attempts + 1);
+    const outcome = await store.work.fail({ seq, acquisition, reason, nextAttemptAtMs });
+    this.letGo(seq, acquisition);
     return outcome.kind === "returned";
   }
 
   private letGo(seq: JournalSeq, acquisition: AcquisitionId): void {
     if (this.inHand.get(seq) === acquisition) this.inHand.delete(seq);
   }
+}
 
-  /** Calls on this message, and later reactions and edits, which name no thread, find their way by this record. */
-  private async rememberMessage(update: unknown, place: OwnPlace): Promise<void> {
-    const facts = readUpdate(update);
-    if (facts === null || facts.chat === null || facts.message === null || facts.kind !== "message") return;
-    const { store, stage } = this.runtime.ports;
-    try {
-      await store.ownership.record([{ chatId: facts.chat, messageId: facts.message, seat: place.seat }]);
-    } catch (error) {
-      stage.log.event("warn", "ownership-not-recorded", { reason: String(error) });
-    }
-  }
+/** Calls on this message, and later reactions and edits, which name no thread, find their way by this record. */
+export function ownersOf(facts: UpdateFacts, seat: SeatKey): readonly MessageOwner[] {
+  if (facts.chat === null || facts.message === null || facts.kind !== "message") return [];
+  return [{ chatId: facts.chat, messageId: facts.message, seat }];
 }

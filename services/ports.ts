@@ -394,11 +394,17 @@ export interface JournalStore {
     | Fenced
   >;
   /**
-   * The earliest unclaimed entry of each lane, oldest first, at most `limit`, without `except`. An entry whose next
-   * attempt lies ahead is returned too: it holds its lane, and the caller waits. A lane in which an entry is being tried
-   * again has no head until that is settled or has failed.
+   * The earliest unclaimed entries of each lane, at most `perLane` of it, oldest first, at most `limit` in all, without
+   * `except` and, unless it is null, of no other lanes than `only`. An entry whose next attempt lies ahead is returned
+   * too: it holds its lane, and the caller waits. Nothing is returned that lies behind an entry which is tried again:
+   * its lane has no head, or no further one, until that is settled or has failed.
    */
-  heads(request: { readonly except: readonly Lane[]; readonly limit: number }): Promise<readonly JournalEntry[]>;
+  heads(request: {
+    readonly except: readonly Lane[];
+    readonly only: readonly Lane[] | null;
+    readonly perLane: number;
+    readonly limit: number;
+  }): Promise<readonly JournalEntry[]>;
   /** Ends an entry without running it, counting `reason` (a drop by rule). */
   drop(request: {
     readonly epoch: Epoch;
@@ -422,6 +428,27 @@ export interface Claimant {
   readonly acquisition: AcquisitionId;
 }
 
+/** Whose message it is. */
+export interface MessageOwner {
+  readonly chatId: ChatId;
+  readonly messageId: MessageId;
+  readonly seat: SeatKey;
+}
+
+export interface ClaimRequest {
+  readonly updateId: UpdateId;
+  /**
+   * The very entry that is meant. Ids restart, so an older open entry may carry the same one. Null where the journal was
+   * not read by whoever asks: then the earliest open entry with this id.
+   */
+  readonly seq: JournalSeq | null;
+  readonly claimant: Claimant;
+  /** Written down in the same transaction, if the entry becomes or is the claimant's. */
+  readonly owners: readonly MessageOwner[];
+  /** Settles what was claimed in the same transaction; null = it stays in hand. */
+  readonly settleAtMs: number | null;
+}
+
 export type ClaimOutcome =
   | { readonly kind: "claimed"; readonly entry: JournalEntry }
   /**
@@ -431,6 +458,8 @@ export type ClaimOutcome =
   | { readonly kind: "repeated"; readonly entry: JournalEntry; readonly acquisition: AcquisitionId }
   /** An earlier update of its lane is not in anybody's hand: that one goes first. */
   | { readonly kind: "outOfOrder" }
+  /** Claimed and settled by this very acquisition: the answer to the same request was lost. */
+  | { readonly kind: "settledByUs" }
   /** Settled before: a late duplicate. Not to be run again. */
   | { readonly kind: "settled" }
   | { readonly kind: "heldElsewhere" }
@@ -442,7 +471,7 @@ export type AdoptOutcome =
 
 /** Authority over entries in hand: taken by the seat that runs them. */
 export interface WorkStore {
-  claim(request: { readonly updateId: UpdateId; readonly claimant: Claimant }): Promise<ClaimOutcome>;
+  claim(request: ClaimRequest): Promise<ClaimOutcome>;
   /**
    * For a seat whose leader keeps a journal of its own (a v1 peer), so that nobody dispatches ours. One transaction: writes
    * `update` (null = none) unless it is known by id and content; puts back, marked redelivered, what earlier instances of
@@ -475,9 +504,7 @@ export interface WorkStore {
 
 /** Which seat a message belongs to: written for what was sent and what was delivered, read for callbacks and reactions. */
 export interface OwnershipStore {
-  record(
-    entries: readonly { readonly chatId: ChatId; readonly messageId: MessageId; readonly seat: SeatKey }[],
-  ): Promise<void>;
+  record(entries: readonly MessageOwner[]): Promise<void>;
   ownerOf(chatId: ChatId, messageId: MessageId): Promise<SeatKey | null>;
 }
 

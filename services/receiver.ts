@@ -11,7 +11,7 @@ import { lane } from "../machines/ids.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
 import type { Ack, AnyForwardRequest, Envelope, ForwardReceipt } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
-import type { Inbox } from "./inbox.ts";
+import type { Arrival, Inbox } from "./inbox.ts";
 import type { AdmittedUpdate, Endpoint } from "./ports.ts";
 import type { OwnPlace, Runtime } from "./runtime.ts";
 
@@ -69,6 +69,12 @@ function resumeWork(runtime: Runtime, inbox: Inbox): void {
     runtime.ports.stage.log.event("warn", "update-not-adopted", { reason: String(error) });
   });
 }
+const arrivalOf = (request: AnyForwardRequest): Arrival => ({
+  updateId: request.delivery.sourceUpdateId,
+  seq: request.journal?.seq ?? null,
+  update: updateOfForward(request),
+  redelivered: request.journal?.redelivered ?? false,
+});
 
 export function createReceiver(
   runtime: Runtime,
@@ -95,7 +101,7 @@ export function createReceiver(
       if (adopted === "adopted") return { kind: "bus.ack", requestId, ok: true, result: receipt };
       return refuse(requestId, adopted === "stale" ? wireText.staleGeneration : "The journal of the follower is full.");
     }
-    const outcome = await inbox.take(delivery.sourceUpdateId, place);
+    const outcome = await inbox.take(arrivalOf(request), place);
     if (outcome === "stale") return refuse(requestId, wireText.staleGeneration);
     if (outcome === "heldElsewhere" || outcome === "outOfOrder") return refuse(requestId, wireText.dispatchFailed);
     return { kind: "bus.ack", requestId, ok: true, result: receipt };

@@ -95,17 +95,17 @@ export interface Runtime {
 
 export const chatOf = (settings: Settings): ChatId => settings.audience.chat;
 
-/** A bare notification: listeners look for themselves what changed. */
-export interface Signal {
-  fire(): void;
-  listen(listener: () => void): () => void;
+/** A notification; of one without a subject listeners look for themselves what changed. */
+export interface Signal<Subject = void> {
+  fire(subject: Subject): void;
+  listen(listener: (subject: Subject) => void): () => void;
 }
 
-export function createSignal(): Signal {
-  const listeners = new Set<() => void>();
+export function createSignal<Subject = void>(): Signal<Subject> {
+  const listeners = new Set<(subject: Subject) => void>();
   return {
-    fire() {
-      for (const listener of [...listeners]) listener();
+    fire(subject) {
+      for (const listener of [...listeners]) listener(subject);
     },
     listen(listener) {
       listeners.add(listener);

@@ -49,13 +49,13 @@ export class Seats {
   private readonly machine: ReturnType<typeof provideRegistration>;
   private readonly runtime: Runtime;
   private readonly epoch: Epoch;
-  private readonly onChange: () => void;
+  private readonly onChange: (seat: SeatKey) => void;
 
-  /** `onChange` runs whenever a seat got or lost its routable holder. */
+  /** `onChange` runs whenever a seat got or lost its routable holder, with that seat. */
   constructor(
     runtime: Runtime,
     leadership: { readonly epoch: Epoch; readonly links: FollowerLinks },
-    onChange: () => void,
+    onChange: (seat: SeatKey) => void,
   ) {
     this.runtime = runtime;
     this.epoch = leadership.epoch;
@@ -197,7 +197,7 @@ export class Seats {
     const why = "why" in fact ? { why: fact.why } : {};
     this.runtime.ports.stage.log.event("info", fact.type, { seat: seat.key, instanceId, ...why });
     if (fact.type === "seat.unprovable") this.doubt(seat);
-    else this.onChange();
+    else this.onChange(seat.key);
   }
 
   /** Shown to the operator, since when and why; once for each registration. */
@@ -220,7 +220,7 @@ export class Seats {
     this.runtime.ports.stage.log.event("error", "seat-broke", { seat: seat.key, reason });
     this.seats.delete(seat.key);
     for (const answer of seat.answers.values()) answer({ kind: "failed", reason });
-    this.onChange();
+    this.onChange(seat.key);
   }
 }
 

@@ -4,7 +4,7 @@
  * Owns: what a parsed envelope looks like. Does not own: parsing (`adapters/transport/wire`), digests (the `Ids` port).
  * Identities are branded here, after parsing; values from Telegram stay `unknown` until a rule has looked at them.
  */
-import type { ChatId, Generation, InstanceId, SeatKey, Target, ThreadTarget, UpdateId } from "../ids.ts";
+import type { ChatId, Generation, InstanceId, JournalSeq, SeatKey, Target, ThreadTarget, UpdateId } from "../ids.ts";
 import type { ProtocolIdentity } from "./constants.ts";
 
 export type WireErrorCode = "commit-unknown" | "request-id-collision" | "ledger-overloaded" | "incompatible-protocol";
@@ -107,11 +107,19 @@ export interface Delivery {
   readonly recipientBindingKey: SeatKey;
 }
 
+/** The very entry of the journal that own peers share: ids restart, so the id alone may name an older one. */
+export interface JournalPlace {
+  readonly seq: JournalSeq;
+  readonly redelivered: boolean;
+}
+
 /** Requests of the leader to a follower that carry one update. */
 interface ForwardRequest<Kind extends string> extends Request<Kind> {
   readonly recipientInstanceId: InstanceId;
   readonly recipientRegistrationGeneration: Generation;
   readonly delivery: Delivery;
+  /** Between own peers only. */
+  readonly journal?: JournalPlace;
   readonly sentAtMs: number;
 }
 

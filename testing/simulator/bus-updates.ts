@@ -168,6 +168,12 @@ function watchUpdates(inner: Store, { database, touch, endedUnrun, settled }: Wa
     },
     work: {
       ...inner.work,
+      async claim(request) {
+        const answer = await inner.work.claim(request);
+        const isSettled = (answer.kind === "claimed" || answer.kind === "repeated") && request.settleAtMs !== null;
+        if (isSettled) settled(request.updateId, request.claimant.instanceId);
+        return answer;
+      },
       async settle(request) {
         const open = database.updates.get(request.seq);
         const answer = await inner.work.settle(request);

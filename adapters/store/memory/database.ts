@@ -31,6 +31,7 @@ import type {
   Binding,
   Fenced,
   JournalEntry,
+  MessageOwner,
   SeatClaim,
   SeatEnd,
   SeatRegistration,
@@ -168,6 +169,13 @@ export class MemoryDatabase {
     const settler = this.settlerOf.get(key);
     this.settlerOf.delete(key);
     if (settler !== undefined) this.settledBy.delete(settler);
+  }
+
+  recordOwners(entries: readonly MessageOwner[]): void {
+    for (const { chatId, messageId, seat } of entries) {
+      const ofChat = this.owners.get(chatId) ?? new Map<MessageId, SeatKey>();
+      this.owners.set(chatId, ofChat.set(messageId, seat));
+    }
   }
 
   addToCounter(reason: string, by: number): void {

@@ -44,16 +44,23 @@ function prune(db: MemoryDatabase, nowMs: number, removedMax: number): void {
   }
 }
 
-function headsOf(db: MemoryDatabase, except: readonly Lane[], limit: number): readonly JournalEntry[] {
-  const seen = new Set<Lane>(except);
+type HeadsRequest = Parameters<JournalStore["heads"]>[0];
+
+function headsOf(db: MemoryDatabase, { except, only, perLane, limit }: HeadsRequest): readonly JournalEntry[] {
+  const closed = new Set<Lane>(except);
+  const wanted = only === null ? null : new Set<Lane>(only);
+  const found = new Map<Lane, number>();
   const heads: JournalEntry[] = [];
   for (const { entry, claim } of db.updates.values()) {
     if (heads.length >= limit) break;
-    // A lane whose earlier entry is being tried again has no head: what follows waits for its outcome.
-    if (claim !== null && entry.attempts > 0) seen.add(entry.lane);
-    if (claim !== null || seen.has(entry.lane)) continue;
-    seen.add(entry.lane);
-    heads.push(entry);
+    const before = found.get(entry.lane) ?? 0;
+    const isWanted = wanted === null || wanted.has(entry.lane);
+    if (claim === null && isWanted && !closed.has(entry.lane) && before < perLane) {
+      heads.push(entry);
+      found.set(entry.lane, before + 1);
+    }
+    // What follows an entry that is tried again waits for its outcome.
+    if (entry.attempts > 0) closed.add(entry.lane);
   }
   return heads;
 }
@@ -89,7 +96,7 @@ export function journalStore(handle: MemoryHandle): JournalStore {
         return { kind: "admitted", added: fresh.size, duplicates: updates.length - fresh.size } as const;
       }),
 
-    heads: ({ except, limit }) => handle.run(() => headsOf(db, except, limit)),
+    heads: (request) => handle.run(() => headsOf(db, request)),
 
     drop: ({ epoch, seq, reason, nowMs }) =>
       handle.runAsLeader(epoch, () => {

@@ -3,7 +3,6 @@
  *
  * Owns: what is no authority over anything. Does not own: the tables it looks at.
  */
-import type { MessageId, SeatKey } from "../../../machines/ids.ts";
 import type { Clock, OwnershipStore, StatusStore } from "../../../services/ports.ts";
 import { byBytes } from "../order.ts";
 import type { MemoryDatabase, MemoryHandle } from "./database.ts";
@@ -16,10 +15,7 @@ export function ownershipStore(handle: MemoryHandle): OwnershipStore {
   return {
     record: (entries) =>
       handle.run(() => {
-        for (const { chatId, messageId, seat } of entries) {
-          const ofChat = owners.get(chatId) ?? new Map<MessageId, SeatKey>();
-          owners.set(chatId, ofChat.set(messageId, seat));
-        }
+        handle.db.recordOwners(entries);
       }),
     ownerOf: (chatId, messageId) => handle.run(() => owners.get(chatId)?.get(messageId) ?? null),
   };

@@ -3,25 +3,38 @@
  *
  * Owns: taking, settling and returning entries. Does not own: when a dead holder's claims end (`registrations.commit`).
  */
-import type { AcquisitionId, JournalSeq, UpdateId } from "../../../machines/ids.ts";
-import type { AdoptOutcome, Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
+import type { AcquisitionId, JournalSeq } from "../../../machines/ids.ts";
+import type { AdoptOutcome, ClaimOutcome, ClaimRequest, WorkStore } from "../../../services/ports.ts";
 import type { MemoryDatabase, MemoryHandle, OpenEntry } from "./database.ts";
 import { addUnknown } from "./journal.ts";
 import { returnWork } from "./registrations.ts";
 
-function claimEntry(db: MemoryDatabase, updateId: UpdateId, claimant: Claimant): ClaimOutcome {
+function judgeClaim(db: MemoryDatabase, { updateId, seq: wanted, claimant }: ClaimRequest): ClaimOutcome {
   const { seat, instanceId, generation, acquisition } = claimant;
-  const seq = db.openById.get(updateId)?.[0];
-  const open = seq === undefined ? undefined : db.updates.get(seq);
+  const seq = wanted ?? db.openById.get(updateId)?.[0];
+  const found = seq === undefined ? undefined : db.updates.get(seq);
+  const open = found?.entry.updateId === updateId ? found : undefined;
   if (open?.claim?.seat === seat && open.claim.instanceId === instanceId)
     return { kind: "repeated", entry: open.entry, acquisition: open.claim.acquisition };
+  if (open === undefined && db.wasSettledBy(acquisition)) return { kind: "settledByUs" };
   if (!db.isRegistered(claimant) || db.registrations.get(seat)?.generation !== generation) return { kind: "stale" };
   // Whatever is forwarded was admitted once, so "not open" means "ended before", with or without a tombstone.
   if (open === undefined) return { kind: "settled" };
   if (open.claim !== null) return { kind: "heldElsewhere" };
-  if (db.isOvertaking(open)) return { kind: "outOfOrder" };
-  db.replaceEntry({ ...open, claim: { seat, instanceId, generation, acquisition } });
-  return { kind: "claimed", entry: open.entry };
+  return db.isOvertaking(open) ? { kind: "outOfOrder" } : { kind: "claimed", entry: open.entry };
+}
+
+function claimEntry(db: MemoryDatabase, request: ClaimRequest): ClaimOutcome {
+  const outcome = judgeClaim(db, request);
+  if (outcome.kind !== "claimed" && outcome.kind !== "repeated") return outcome;
+  db.recordOwners(request.owners);
+  const open = db.updates.get(outcome.entry.seq);
+  if (open === undefined) throw new Error("an entry vanished while it was claimed");
+  const { seat, instanceId, generation, acquisition } = request.claimant;
+  const taken = open.claim === null ? { ...open, claim: { seat, instanceId, generation, acquisition } } : open;
+  if (request.settleAtMs === null) db.replaceEntry(taken);
+  else db.bury(taken, request.settleAtMs);
+  return outcome;
 }
 
 function adoptEntry(
@@ -52,7 +65,7 @@ export function workStore(handle: MemoryHandle): WorkStore {
     return open?.claim?.acquisition === acquisition ? open : null;
   };
   return {
-    claim: ({ updateId, claimant }) => handle.run(() => claimEntry(db, updateId, claimant)),
+    claim: (request) => handle.run(() => claimEntry(db, request)),
 
     adopt: (request) => handle.run(() => adoptEntry(handle, request)),
 

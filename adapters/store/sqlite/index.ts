@@ -42,7 +42,7 @@ export async function openSqliteStore(options: {
     threads: threadStore(connection),
     cleanups: cleanupStore(connection),
     journal: journalStore(connection),
-    work: workStore(connection),
+    work: workStore(connection, clock),
     ownership: ownershipStore(connection, clock),
     status: statusStore(connection, clock),
     close: () =>

@@ -10,7 +10,7 @@
  * 3. A lane's head is its earliest unclaimed entry. Entries in somebody's hand hold nothing up.
  * 4. The leader ends no entry that a current registration has in hand.
  */
-import type { JournalSeq, UpdateId } from "../../../machines/ids.ts";
+import type { AcquisitionId, JournalSeq, UpdateId } from "../../../machines/ids.ts";
 import type { AdmittedUpdate, JournalStore } from "../../../services/ports.ts";
 import { digestOf } from "../digest.ts";
 import { journalEntriesMax, tombstoneKeepMs, tombstonePrunedMax } from "../limits.ts";
@@ -18,6 +18,17 @@ import type { Connection } from "./connection.ts";
 import { addToCounter } from "./counters.ts";
 import { writeAsLeader } from "./lease.ts";
 import { entryColumns, entryOf, type EntryRow } from "./rows.ts";
+
+// What follows an entry that is tried again waits for its outcome. CROSS JOIN: lane by lane, each in its own short run of
+// the index.
+const headsOfWanted = `
+    SELECT ${entryColumns} FROM wanted CROSS JOIN updates AS u ON u.seq IN (
+      SELECT h.seq FROM updates AS h INDEXED BY updates_unclaimed
+      WHERE h.claim_acquisition IS NULL AND h.lane = wanted.lane ORDER BY h.seq LIMIT :perLane
+    ) WHERE NOT EXISTS (
+      SELECT 1 FROM updates AS r INDEXED BY updates_retried
+      WHERE r.attempts > 0 AND r.lane = u.lane AND r.seq < u.seq
+    ) ORDER BY u.seq LIMIT :limit`;
 
 /** Exported for the tests that read the query plans. */
 export const journalSql = {
@@ -35,7 +46,7 @@ export const journalSql = {
       SELECT update_id, digest FROM tombstones INDEXED BY tombstones_by_age
       WHERE settled_at_ms <= ? ORDER BY settled_at_ms LIMIT ?)`,
   bury: `INSERT INTO tombstones (update_id, digest, settled_at_ms, acquisition)
-      SELECT update_id, digest, ?, claim_acquisition FROM updates WHERE seq = ?
+      SELECT update_id, digest, ?, coalesce(?, claim_acquisition) FROM updates WHERE seq = ?
     ON CONFLICT (update_id, digest) DO UPDATE
       SET settled_at_ms = excluded.settled_at_ms, acquisition = excluded.acquisition`,
   remove: "DELETE FROM updates WHERE seq = ?",
@@ -45,29 +56,29 @@ export const journalSql = {
   isEndable: `SELECT 1 FROM updates AS u WHERE u.seq = ? AND (u.claim_acquisition IS NULL OR NOT EXISTS (
       SELECT 1 FROM registrations AS r
       WHERE r.seat = u.claim_seat AND r.instance_id = u.claim_instance AND r.ended IS NULL))`,
-  // A lane whose earlier entry is being tried again has no head: what follows waits for its outcome.
   // Steps from lane to lane in the partial index (one look-up each) instead of reading every row of a long lane.
-  heads: `
+  headsOfAll: `
     WITH RECURSIVE lanes (lane) AS (
       SELECT min(lane) FROM updates INDEXED BY updates_unclaimed WHERE claim_acquisition IS NULL
       UNION ALL
       SELECT (SELECT min(u.lane) FROM updates AS u INDEXED BY updates_unclaimed
               WHERE u.claim_acquisition IS NULL AND u.lane > lanes.lane)
       FROM lanes WHERE lanes.lane IS NOT NULL
-    )
-    SELECT ${entryColumns} FROM updates AS u WHERE u.seq IN (
-      SELECT (SELECT min(h.seq) FROM updates AS h INDEXED BY updates_unclaimed
-              WHERE h.claim_acquisition IS NULL AND h.lane = lanes.lane)
-      FROM lanes WHERE lanes.lane IS NOT NULL AND lanes.lane NOT IN (SELECT value FROM json_each(?))
-    ) AND NOT EXISTS (
-      SELECT 1 FROM updates AS r INDEXED BY updates_retried
-      WHERE r.attempts > 0 AND r.lane = u.lane AND r.seq < u.seq AND r.claim_acquisition IS NOT NULL
-    ) ORDER BY u.seq LIMIT ?`,
+    ), wanted (lane) AS (
+      SELECT lane FROM lanes WHERE lane IS NOT NULL AND lane NOT IN (SELECT value FROM json_each(:except))
+    ) ${headsOfWanted}`,
+  headsOf: `
+    WITH wanted (lane) AS (
+      SELECT value FROM json_each(:only) WHERE value NOT IN (SELECT value FROM json_each(:except))
+    ) ${headsOfWanted}`,
 } as const;
 
-/** Moves an entry to the tombstones, inside the transaction of the caller. */
-export function bury(connection: Connection, seq: JournalSeq, nowMs: number): void {
-  connection.sql(journalSql.bury).run(nowMs, seq);
+/**
+ * Moves an entry to the tombstones, inside the transaction of the caller. `by` = who settles it without a claim of its own
+ * having been written; null = whoever claimed it, if anybody.
+ */
+export function bury(connection: Connection, seq: JournalSeq, nowMs: number, by: AcquisitionId | null = null): void {
+  connection.sql(journalSql.bury).run(nowMs, by, seq);
   connection.sql(journalSql.remove).run(seq);
 }
 
@@ -123,10 +134,15 @@ export function journalStore(connection: Connection): JournalStore {
         return { kind: "admitted", added: fresh.length, duplicates: updates.length - fresh.length } as const;
       }),
 
-    heads: ({ except, limit }) =>
-      connection.read(() =>
-        connection.sql<EntryRow>(journalSql.heads).all(JSON.stringify(except), Math.max(0, limit)).map(entryOf),
-      ),
+    heads: ({ except, only, perLane, limit }) =>
+      connection.read(() => {
+        const bounds = { except: JSON.stringify(except), perLane: Math.max(0, perLane), limit: Math.max(0, limit) };
+        const rows =
+          only === null
+            ? connection.sql<EntryRow>(journalSql.headsOfAll).all(bounds)
+            : connection.sql<EntryRow>(journalSql.headsOf).all({ ...bounds, only: JSON.stringify(only) });
+        return rows.map(entryOf);
+      }),
 
     drop: ({ epoch, seq, reason, nowMs }) =>
       writeAsLeader(connection, epoch, () => {

@@ -4,7 +4,7 @@
  * Owns: `message_owners`. Does not own: what routing makes of it. A message's last recorded owner is its owner.
  */
 import type { SeatKey } from "../../../machines/ids.ts";
-import type { Clock, OwnershipStore } from "../../../services/ports.ts";
+import type { Clock, MessageOwner, OwnershipStore } from "../../../services/ports.ts";
 import type { Connection } from "./connection.ts";
 
 const sql = {
@@ -13,12 +13,16 @@ const sql = {
   get: "SELECT seat FROM message_owners WHERE chat_id = ? AND message_id = ?",
 } as const;
 
+/** Writes owners down inside the transaction of the caller. */
+export function recordOwners(connection: Connection, owners: readonly MessageOwner[], nowMs: number): void {
+  for (const { chatId, messageId, seat } of owners) connection.sql(sql.put).run(chatId, messageId, seat, nowMs);
+}
+
 export function ownershipStore(connection: Connection, clock: Clock): OwnershipStore {
   return {
     record: (entries) =>
-      connection.grouped(() => {
-        const nowMs = clock.nowMs();
-        for (const { chatId, messageId, seat } of entries) connection.sql(sql.put).run(chatId, messageId, seat, nowMs);
+      connection.write(() => {
+        recordOwners(connection, entries, clock.nowMs());
       }),
 
     ownerOf: (chatId, messageId) =>

@@ -12,18 +12,14 @@ export const damageRemedy =
   "move store.db, its -wal and -shm files and store.marker.json out of the folder, and start again: " +
   "what Telegram still holds is read anew, threads are made anew.";
 
-/** How long a statement waits for another process's write lock. */
+/** How long a write waits for another process's lock, in milliseconds. */
 export const busyTimeoutMs = 1_000;
 
 /** The error as a `StoreError`; anything that is not SQLite's is passed on unchanged. */
 export function toStoreError(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   const { code, message } = error;
-  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"))
-    return new StoreError(
-      "busy",
-      `The store was locked by another process for ${busyTimeoutMs} ms; nothing was written: try again.`,
-    );
+  if (isBusy(error)) return busyError();
   if (code.startsWith("SQLITE_FULL"))
     return new StoreError("full", "The store's drive is full; nothing was written: free some space.");
   if (isDamage(error))
@@ -37,6 +33,17 @@ export function toStoreError(error: unknown): unknown {
     );
   return new StoreError("failed", `The store refused a statement (${code}: ${message}): please report this.`);
 }
+
+/** Another process has the lock. */
+export const isBusy = (error: unknown): boolean =>
+  error instanceof Database.SqliteError &&
+  (error.code.startsWith("SQLITE_BUSY") || error.code.startsWith("SQLITE_LOCKED"));
+
+export const busyError = (): StoreError =>
+  new StoreError(
+    "busy",
+    `The store was locked by another process for ${busyTimeoutMs} ms; nothing was written: try again.`,
+  );
 
 export function isDamage(error: unknown): boolean {
   return (

@@ -1,5 +1,5 @@
 /**
- * Claims on journal entries, group-committed.
+ * Claims on journal entries.
  *
  * Owns: the claim columns of `updates`. Does not own: when a dead holder's claims end (`registrations.commit`).
  *
@@ -10,9 +10,10 @@
  * 3. Only the exact acquisition settles or returns an entry.
  */
 import type { AcquisitionId, InstanceId, JournalSeq, SeatKey } from "../../../machines/ids.ts";
-import type { AdoptOutcome, Claimant, ClaimOutcome, WorkStore } from "../../../services/ports.ts";
+import type { AdoptOutcome, Claimant, ClaimOutcome, ClaimRequest, Clock, WorkStore } from "../../../services/ports.ts";
 import type { Connection } from "./connection.ts";
 import { addUnknown, bury } from "./journal.ts";
+import { recordOwners } from "./ownership.ts";
 import { isCurrent, putBackEarlier } from "./registrations.ts";
 import { entryColumns, entryOf, type EntryRow } from "./rows.ts";
 
@@ -27,6 +28,8 @@ export const workSql = {
   // Ids restart, so several entries may carry one id: they are claimed in order of admission.
   earliest: `SELECT ${entryColumns}, u.claim_seat, u.claim_instance, u.claim_acquisition
     FROM updates AS u INDEXED BY updates_by_id WHERE u.update_id = ? ORDER BY u.seq LIMIT 1`,
+  exact: `SELECT ${entryColumns}, u.claim_seat, u.claim_instance, u.claim_acquisition
+    FROM updates AS u WHERE u.seq = ? AND u.update_id = ?`,
   // The partial indices hold exactly what must go first: what is in nobody's hand, and what is being tried again.
   isOvertaking: `SELECT 1 FROM updates INDEXED BY updates_unclaimed
       WHERE claim_acquisition IS NULL AND lane = :lane AND seq < :seq
@@ -52,19 +55,22 @@ export const workSql = {
 const isHeldBy = (row: ClaimableRow, { seat, instanceId }: Claimant): boolean =>
   row.claim_seat === seat && row.claim_instance === instanceId;
 
-function claimEntry(connection: Connection, update: number, claimant: Claimant): ClaimOutcome {
-  const row = connection.sql<ClaimableRow>(workSql.earliest).get(update);
+/** Takes the entry for the claimant, unless something is in the way. Whether it stays in hand, the caller decides. */
+function judgeClaim(connection: Connection, { updateId, seq, claimant }: ClaimRequest): ClaimOutcome {
+  const row =
+    seq === null
+      ? connection.sql<ClaimableRow>(workSql.earliest).get(updateId)
+      : connection.sql<ClaimableRow>(workSql.exact).get(seq, updateId);
   if (row !== undefined && row.claim_acquisition !== null && isHeldBy(row, claimant))
     return { kind: "repeated", entry: entryOf(row), acquisition: row.claim_acquisition };
+  if (row === undefined && wasSettledBy(connection, claimant.acquisition)) return { kind: "settledByUs" };
   if (!isCurrent(connection, claimant)) return { kind: "stale" };
-  // No tombstone either: dead-lettered, or settled so long ago that its tombstone expired. Only an update that was
+  // A tombstone tells who ended it; without one it was set aside, or its tombstone has expired. Nothing that was not
   // once admitted is ever forwarded, so "not open" always means "ended before".
   if (row === undefined) return { kind: "settled" };
   if (row.claim_acquisition !== null) return { kind: "heldElsewhere" };
   if (connection.sql(workSql.isOvertaking).get({ lane: row.lane, seq: row.seq }) !== undefined)
     return { kind: "outOfOrder" };
-  const { seat, instanceId, generation, acquisition } = claimant;
-  connection.sql(workSql.claim).run(seat, instanceId, generation, acquisition, row.seq);
   return { kind: "claimed", entry: entryOf(row) };
 }
 
@@ -89,25 +95,41 @@ function adoptEntry(
   return { kind: "adopted", claimed: entryOf(head) };
 }
 
-export function workStore(connection: Connection): WorkStore {
+function claimEntry(connection: Connection, request: ClaimRequest, nowMs: number): ClaimOutcome {
+  const outcome = judgeClaim(connection, request);
+  if (outcome.kind !== "claimed" && outcome.kind !== "repeated") return outcome;
+  recordOwners(connection, request.owners, nowMs);
+  const { seat, instanceId, generation, acquisition } = request.claimant;
+  const { seq } = outcome.entry;
+  if (request.settleAtMs !== null)
+    // Claimed and settled are one change: no row in hand is ever written.
+    bury(connection, seq, request.settleAtMs, outcome.kind === "claimed" ? acquisition : null);
+  else if (outcome.kind === "claimed")
+    connection.sql(workSql.claim).run(seat, instanceId, generation, acquisition, seq);
+  return outcome;
+}
+
+const wasSettledBy = (connection: Connection, acquisition: AcquisitionId): boolean =>
+  connection.sql(workSql.wasSettledBy).get(acquisition) !== undefined;
+
+export function workStore(connection: Connection, clock: Clock): WorkStore {
   const isHeld = (seq: JournalSeq, acquisition: AcquisitionId): boolean =>
     connection.sql(workSql.isHeld).get(seq, acquisition) !== undefined;
-  const wasSettledBy = (acquisition: AcquisitionId): boolean =>
-    connection.sql(workSql.wasSettledBy).get(acquisition) !== undefined;
   return {
-    claim: ({ updateId, claimant }) => connection.grouped(() => claimEntry(connection, updateId, claimant)),
+    claim: (request) => connection.write(() => claimEntry(connection, request, clock.nowMs())),
 
-    adopt: (request) => connection.grouped(() => adoptEntry(connection, request)),
+    adopt: (request) => connection.write(() => adoptEntry(connection, request)),
 
     settle: ({ seq, acquisition, nowMs }) =>
-      connection.grouped(() => {
-        if (!isHeld(seq, acquisition)) return { kind: wasSettledBy(acquisition) ? "settled" : "notYours" } as const;
+      connection.write(() => {
+        if (!isHeld(seq, acquisition))
+          return { kind: wasSettledBy(connection, acquisition) ? "settled" : "notYours" } as const;
         bury(connection, seq, nowMs);
         return { kind: "settled" } as const;
       }),
 
     fail: ({ seq, acquisition, reason, nextAttemptAtMs }) =>
-      connection.grouped(() => {
+      connection.write(() => {
         const put = connection.sql(workSql.putBack).run(nextAttemptAtMs, reason, seq, acquisition);
         return { kind: put.changes === 1 ? "returned" : "notYours" } as const;
       }),

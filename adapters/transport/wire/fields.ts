@@ -8,7 +8,7 @@
  *  - a parsed record holds no key whose value is undefined, so absent is absent everywhere (V-5) and in the fingerprint.
  */
 import { z } from "zod";
-import type { ChatId, Generation, InstanceId, SeatKey, ThreadId, UpdateId } from "../../../machines/ids.ts";
+import type { ChatId, Generation, InstanceId, JournalSeq, SeatKey, ThreadId, UpdateId } from "../../../machines/ids.ts";
 
 /** A whitelist (V-2): unknown keys are dropped, and so are keys whose value was dropped. */
 export const record = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
@@ -36,6 +36,7 @@ export const naturalSafeInt = z.int().nonnegative();
 export const integer = z.number().refine(Number.isInteger);
 export const nonBlank = z.string().refine((text) => text.trim() !== "");
 export const updateIdField = branded<UpdateId>(naturalSafeInt);
+export const journalSeqField = branded<JournalSeq>(positiveSafeInt);
 
 /** V-4: a wrong `threadId` is dropped, not rejected. */
 export const target = record({ chatId: chatIdField, threadId: lenient(threadIdField) });

@@ -13,6 +13,7 @@ import {
   generationField,
   instanceIdField,
   integer,
+  journalSeqField,
   lenient,
   naturalSafeInt,
   nonBlank,
@@ -85,10 +86,14 @@ const delivery = record({
   recipientBindingKey: seatKeyField,
 });
 
+/** Beyond v1: own peers share a journal, and say where in it. A v1 peer neither sends nor reads it. */
+const journalPlace = record({ seq: journalSeqField, redelivered: z.boolean() });
+
 const forward = {
   recipientInstanceId: instanceIdField,
   recipientRegistrationGeneration: generationField,
   delivery,
+  journal: lenient(journalPlace),
   sentAtMs,
 };
 

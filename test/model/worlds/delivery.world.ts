@@ -11,7 +11,16 @@
  */
 import type { AnyEventObject, AnyStateMachine } from "xstate";
 import type { DeliveryContext, DeliveryInput, ForwardAnswer, Recipient } from "../../../machines/delivery.machine.ts";
-import { chatId, epoch, generation, instanceId, seatKey, threadId, updateId } from "../../../machines/ids.ts";
+import {
+  chatId,
+  epoch,
+  generation,
+  instanceId,
+  journalSeq,
+  seatKey,
+  threadId,
+  updateId,
+} from "../../../machines/ids.ts";
 import type { Epoch } from "../../../machines/ids.ts";
 import { brokenIn } from "../../../machines/invariants.ts";
 import type { WorldView } from "../../../machines/invariants.ts";
@@ -94,7 +103,7 @@ function deliveryChart(machine: AnyStateMachine) {
     project: (snapshot) => {
       // A seeded variant of the delivery chart has its context. Reasons and refusals decide nothing but lengths of pauses.
       const { epoch: under, facts, attempts, notBeforeMs, route } = snapshot.context as DeliveryContext;
-      return { under, facts, attempts, notBeforeMs, route: snapshot.matches("forwarding") ? route : null };
+      return { under, facts, attempts, notBeforeMs, route: snapshot.matches({ trying: "forwarding" }) ? route : null };
     },
     projectInput: (src, input) => {
       if (src === "findOwner") return null;
@@ -116,6 +125,7 @@ function dispatcherActions(env: DeliveryEnv, leader: number, bounds: DeliveryBou
     const { update, attempts } = read;
     const input: DeliveryInput = {
       epoch: epoch(leader + 1),
+      seq: journalSeq(update + 1),
       facts: factsOf(update, bounds.foreign.includes(update)),
       audience: mine,
       attempts,

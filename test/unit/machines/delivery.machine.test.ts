@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { attemptDelayMs, attemptsMax, deliveryMachine, patienceMaxMs } from "../../../machines/delivery.machine.ts";
 import type { DeliveryInput, Route } from "../../../machines/delivery.machine.ts";
-import { epoch, generation } from "../../../machines/ids.ts";
+import { epoch, generation, journalSeq } from "../../../machines/ids.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
 import { chat, facts, mySeat, person, rival } from "../../support/charts/samples.ts";
@@ -10,6 +10,7 @@ import { chat, facts, mySeat, person, rival } from "../../support/charts/samples
 const start = (differs: Partial<DeliveryInput> = {}) =>
   playChart(deliveryMachine, {
     epoch: epoch(4),
+    seq: journalSeq(9),
     facts: facts(),
     audience: { user: person, chat },
     attempts: 0,
@@ -18,6 +19,7 @@ const start = (differs: Partial<DeliveryInput> = {}) =>
     refusals: 0,
     ...differs,
   });
+const patience = 24 * 60 * 60_000;
 const stranger = facts({ user: 666 });
 const recipient = { kind: "follower", instanceId: rival, generation: generation("g1") } as const;
 const toFollower: Route = { kind: "seat", seat: mySeat, recipient };
@@ -35,7 +37,7 @@ const pausing = () => forwarding().answer("forwardUpdate", refusal);
 describe("authorisation, before any effect (updates/OP-33)", () => {
   it("asks for nothing but the drop of a stranger's update", () => {
     const delivery = start({ facts: stranger });
-    expect(delivery.requests).toEqual({ dropUpdate: { epoch: 4, reason: "unauthorized" } });
+    expect(delivery.requests).toEqual({ dropUpdate: { epoch: 4, seq: 9, reason: "unauthorized" } });
     expect(delivery.facts).toEqual([]);
   });
 
@@ -66,17 +68,19 @@ describe("authorisation, before any effect (updates/OP-33)", () => {
 describe("a handler that failed", () => {
   it("is given the update again after the wait, and nothing is asked meanwhile", () => {
     const delivery = start({ attempts: 1, notBeforeMs: 1_000 });
-    expect(delivery.state).toBe("retryWait");
+    expect(delivery.state).toBe("trying.retryWait");
     expect(delivery.requests).toEqual({});
-    expect(delivery.timers).toEqual({ untilNextAttempt: 1_000 });
-    expect(delivery.send({ type: "seats.changed" }).state).toBe("retryWait");
+    expect(delivery.timers).toEqual({ untilNextAttempt: 1_000, patience });
+    expect(delivery.send({ type: "seats.changed" }).state).toBe("trying.retryWait");
     expect(delivery.after("untilNextAttempt").requests).toEqual({ findOwner: { facts: facts() } });
   });
 
   it("has a last attempt; after it the update is a dead letter", () => {
-    expect(start({ attempts: attemptsMax - 1, notBeforeMs: 1 }).state).toBe("retryWait");
+    expect(start({ attempts: attemptsMax - 1, notBeforeMs: 1 }).state).toBe("trying.retryWait");
     const delivery = start({ attempts: attemptsMax, notBeforeMs: 1 });
-    expect(delivery.requests).toEqual({ deadLetterUpdate: { epoch: 4, reason: "its handler failed 12 times" } });
+    expect(delivery.requests).toEqual({
+      deadLetterUpdate: { epoch: 4, seq: 9, reason: "its handler failed 12 times" },
+    });
   });
 
   it("waits 1, 2, 4, … seconds, at most a minute", () => {
@@ -88,19 +92,19 @@ describe("a handler that failed", () => {
 describe("routing", () => {
   it("sets aside what belongs to a thread that no seat has", () => {
     expect(start().answer("findOwner", nobody).requests).toEqual({
-      deadLetterUpdate: { epoch: 4, reason: "no thread" },
+      deadLetterUpdate: { epoch: 4, seq: 9, reason: "no thread" },
     });
   });
 
   it("drops, with the reason, what belongs to no thread at all", () => {
     const delivery = start().answer("findOwner", { kind: "nowhere", reason: "no thread" });
-    expect(delivery.requests).toEqual({ dropUpdate: { epoch: 4, reason: "no thread" } });
+    expect(delivery.requests).toEqual({ dropUpdate: { epoch: 4, seq: 9, reason: "no thread" } });
   });
 
   it("waits for a seat without a live holder, and says so", () => {
-    expect(awaiting().state).toBe("awaitingSeat");
+    expect(awaiting().state).toBe("trying.awaitingSeat");
     expect(awaiting().facts).toEqual([{ type: "delivery.waiting", seat: mySeat }]);
-    expect(awaiting().timers).toEqual({ patience: 24 * 60 * 60_000 });
+    expect(awaiting().timers).toEqual({ patience });
   });
 
   it.each([
@@ -108,13 +112,13 @@ describe("routing", () => {
     ["the leader itself", { kind: "self" } as const],
   ])("forwards to %s", (_, to) => {
     const delivery = start().answer("findOwner", { kind: "seat", seat: mySeat, recipient: to });
-    expect(delivery.requests).toEqual({ forwardUpdate: { seat: mySeat, recipient: to } });
+    expect(delivery.requests).toEqual({ forwardUpdate: { seq: 9, seat: mySeat, recipient: to } });
   });
 
   it("looks again, later each time, when the owner could not be looked up", () => {
     const delivery = start().fail("findOwner");
-    expect(delivery.timers).toEqual({ refusalPause: 40 });
-    expect(delivery.after("refusalPause").fail("findOwner").timers).toEqual({ refusalPause: 80 });
+    expect(delivery.timers).toEqual({ refusalPause: 40, patience });
+    expect(delivery.after("refusalPause").fail("findOwner").timers).toEqual({ refusalPause: 80, patience });
     expect(delivery.facts).toEqual([]);
   });
 
@@ -123,12 +127,12 @@ describe("routing", () => {
   it("goes on looking while a seat changes hands, however often", () => {
     const delivery = overtaken().send({ type: "seats.changed" });
     expect(delivery.requests).toEqual({ findOwner: { facts: facts() } });
-    expect(delivery.state).toBe("routing.outdated");
+    expect(delivery.state).toBe("trying.routing.outdated");
   });
 
   it("looks again when it found nobody and a seat changed hands meanwhile: the answer may be older", () => {
     const delivery = overtaken().answer("findOwner", toAbsent);
-    expect(delivery.state).toBe("routing.current");
+    expect(delivery.state).toBe("trying.routing.current");
     expect(delivery.requests).toEqual({ findOwner: { facts: facts() } });
     expect(delivery.facts).toEqual([]);
     delivery.answer("findOwner", toAbsent);
@@ -136,7 +140,7 @@ describe("routing", () => {
   });
 
   it.each([
-    ["a live holder", toFollower, "forwarding"],
+    ["a live holder", toFollower, "trying.forwarding"],
     ["no seat", nobody, "deadLettering.ending"],
     ["no thread", { kind: "nowhere", reason: "no thread" } as const, "dropping.ending"],
   ])("takes an answer that found %s, whatever changed meanwhile", (_, route, state) => {
@@ -146,8 +150,8 @@ describe("routing", () => {
 
   it("forgets that something changed once it looks anew", () => {
     const delivery = overtaken().fail("findOwner").after("refusalPause");
-    expect(delivery.state).toBe("routing.current");
-    expect(delivery.answer("findOwner", toAbsent).state).toBe("awaitingSeat");
+    expect(delivery.state).toBe("trying.routing.current");
+    expect(delivery.answer("findOwner", toAbsent).state).toBe("trying.awaitingSeat");
   });
 });
 
@@ -158,7 +162,9 @@ describe("waiting for a seat", () => {
 
   it("sets the update aside when nobody came for it", () => {
     const delivery = awaiting().after("patience");
-    expect(delivery.requests).toEqual({ deadLetterUpdate: { epoch: 4, reason: "nobody took it for 24 hours" } });
+    expect(delivery.requests).toEqual({
+      deadLetterUpdate: { epoch: 4, seq: 9, reason: "nobody took it for 24 hours" },
+    });
   });
 });
 
@@ -181,8 +187,8 @@ describe("forwarding", () => {
     ["the forward broke", () => forwarding().fail("forwardUpdate")],
   ])("keeps the update, which is perhaps taken, and asks again when %s", (_, lost) => {
     const delivery = lost();
-    expect(delivery.state).toBe("asking");
-    expect(delivery.send({ type: "seats.changed" }).state).toBe("asking");
+    expect(delivery.state).toBe("trying.asking");
+    expect(delivery.send({ type: "seats.changed" }).state).toBe("trying.asking");
     expect(delivery.after("refusalPause").requests).toEqual({ findOwner: { facts: facts() } });
     delivery.answer("findOwner", toFollower).answer("forwardUpdate", { kind: "accepted" });
     expect(delivery.facts).toEqual([{ type: "delivery.accepted", seat: mySeat }]);
@@ -198,9 +204,38 @@ describe("forwarding", () => {
     expect(refused(2).context.attempts).toBe(0);
   });
 
+  it("gives an update back at once that came before an earlier one of its thread was taken, and counts nothing", () => {
+    const delivery = forwarding().answer("forwardUpdate", { kind: "early" });
+    expect(delivery.facts).toEqual([returned(0)]);
+  });
+
   it("never has two forwards under way", () => {
     const delivery = forwarding().send({ type: "seats.changed" });
     expect(Object.keys(delivery.requests)).toEqual(["forwardUpdate"]);
+  });
+});
+
+describe("patience", () => {
+  it.each([
+    ["waits for its next attempt", () => start({ attempts: 1, notBeforeMs: 1_000 })],
+    ["is looked up", () => start()],
+    ["waits for a seat", awaiting],
+    ["is under way", forwarding],
+    ["was refused", pausing],
+    ["is perhaps taken", () => forwarding().answer("forwardUpdate", unknown)],
+  ])("updates/OP-24 ends after 24 hours, also while the update %s", (_, waiting) => {
+    const delivery = waiting().after("patience");
+    expect(delivery.requests["deadLetterUpdate"]).toEqual({
+      epoch: 4,
+      seq: 9,
+      reason: "nobody took it for 24 hours",
+    });
+  });
+
+  it("takes nothing from whoever has it by then: there is nothing to end", () => {
+    const delivery = forwarding().after("patience").answer("deadLetterUpdate", { kind: "gone" });
+    expect(delivery.facts).toEqual([returned(0)]);
+    expect(start({ facts: stranger }).answer("dropUpdate", { kind: "gone" }).facts).toEqual([returned(0)]);
   });
 });
 
@@ -224,12 +259,12 @@ it("reads like this from a retry to being given back", () => {
   const delivery = start({ attempts: 1, notBeforeMs: 1_000 }).after("untilNextAttempt").answer("findOwner", toFollower);
   delivery.answer("forwardUpdate", refusal).after("refusalPause");
   expect(delivery.trace()).toMatchInlineSnapshot(`
-    "start → retryWait
-    after untilNextAttempt → routing.current
+    "start → trying.retryWait
+    after untilNextAttempt → trying.routing.current
       asks findOwner (facts: …)
-    findOwner answered seat (seat: manual:profile:one, recipient: …) → forwarding
-      asks forwardUpdate (seat: manual:profile:one, recipient: …)
-    forwardUpdate answered refused (reason: stale) → pausing
+    findOwner answered seat (seat: manual:profile:one, recipient: …) → trying.forwarding
+      asks forwardUpdate (seq: 9, seat: manual:profile:one, recipient: …)
+    forwardUpdate answered refused (reason: stale) → trying.pausing
     after refusalPause → returned
       emits delivery.returned (refusals: 1)"
   `);

@@ -1,8 +1,14 @@
 /** The envelope of an update, its receipt, and what a receiver refuses. */
 import { describe, expect, it } from "vitest";
-import { faultOfReceipt, forwardEnvelope, forwardKindOf, refusalOfForward } from "../../../machines/forward.rules.ts";
+import {
+  faultOfReceipt,
+  forwardEnvelope,
+  forwardKindOf,
+  refusalOfForward,
+  updateOfForward,
+} from "../../../machines/forward.rules.ts";
 import type { ForwardParts } from "../../../machines/forward.rules.ts";
-import { generation, instanceId, seatKey, updateId } from "../../../machines/ids.ts";
+import { generation, instanceId, journalSeq, seatKey, updateId } from "../../../machines/ids.ts";
 import { sourceUpdateIdField } from "../../../machines/wire/constants.ts";
 import type { Ack, AnyForwardRequest } from "../../../machines/wire/envelopes.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
@@ -26,6 +32,7 @@ const parts = (differs: Partial<ForwardParts> = {}): ForwardParts => ({
   seat: mySeat,
   updateId: updateId(11),
   deliveryId: "d1",
+  journal: null,
   sentAtMs: 5,
   ...differs,
 });
@@ -43,6 +50,17 @@ describe("the envelope of an update", () => {
       sentAtMs: 5,
       [carrierFields[kind]]: { text: "hi", [sourceUpdateIdField]: 11 },
     });
+  });
+
+  it("says to an own peer, and to it alone, which entry of the shared journal is meant", () => {
+    const journal = { seq: journalSeq(4), redelivered: true };
+    expect(forwardEnvelope(parts({ journal })).journal).toEqual(journal);
+    expect("journal" in forwardEnvelope(parts())).toBe(false);
+  });
+
+  it.each(kinds)("%s: is read back as Telegram sent it", (kind) => {
+    const update = { update_id: 11, [kind]: { text: "hi" } };
+    expect(updateOfForward(forwardEnvelope(parts({ kind, update })))).toEqual(update);
   });
 
   it("has a kind of its own for each", () => {

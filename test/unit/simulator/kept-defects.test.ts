@@ -13,6 +13,7 @@ import {
   seatKey,
   updateId,
   type Incarnation,
+  journalSeq,
 } from "../../../machines/ids.ts";
 import { Inbox } from "../../../services/inbox.ts";
 import { providePolling } from "../../../services/polling.ts";
@@ -99,6 +100,8 @@ async function createLine(change: (real: Store) => Partial<Store> = () => ({})) 
   return { runtime, real, current, fire, registration, call };
 }
 
+const arrival = (id: number) => ({ updateId: updateId(id), seq: journalSeq(id), update: {}, redelivered: false });
+
 /** The store, losing the answer of the first claim. */
 const losingOneClaim = (real: Store): Partial<Store> => {
   let isLost = false;
@@ -126,7 +129,7 @@ describe("a claim whose answer was lost", () => {
     const { runtime, fire } = await createLine(losingOneClaim);
     const handed: unknown[] = [];
     const inbox = new Inbox(runtime, (update) => void handed.push(update.id));
-    const taking = inbox.take(updateId(1), place);
+    const taking = inbox.take(arrival(1), place);
     await settlePromises();
     expect(handed).toEqual([]);
     fire();
@@ -139,10 +142,10 @@ describe("a claim whose answer was lost", () => {
     const { runtime, fire } = await createLine(losingOneClaim);
     const handed: unknown[] = [];
     const inbox = new Inbox(runtime, (update) => void handed.push(update.id));
-    void inbox.take(updateId(1), place);
+    void inbox.take(arrival(1), place);
     await settlePromises();
     // The leader sees that the first is in hand, and forwards the second.
-    void inbox.take(updateId(2), place);
+    void inbox.take(arrival(2), place);
     for (let round = 0; round < 3; round += 1) {
       await settlePromises();
       fire();
@@ -157,6 +160,9 @@ test("an update that was given back is not overtaken by the next of its thread",
   const claim = (id: number, given: string) =>
     real.work.claim({
       updateId: updateId(id),
+      seq: null,
+      owners: [],
+      settleAtMs: null,
       claimant: { seat, instanceId: me, generation: generation(given), acquisition: acquisitionId(`c${id}`) },
     });
   expect(await claim(1, "g")).toMatchObject({ kind: "claimed" });

@@ -6,12 +6,12 @@ import * as the from "./fixtures.ts";
 import { testWith, type Harness } from "./harness.ts";
 
 const headIds = async (store: Store, except: readonly string[] = [], limit = 100) =>
-  (await store.journal.heads({ except: except.map(lane), limit })).map((entry) => entry.updateId);
+  (await store.journal.heads({ ...the.oneEach, except: except.map(lane), limit })).map((entry) => entry.updateId);
 
 /** Claims and settles the update as instance 1 on seat 1. */
 async function settle(store: Store, id: number, nowMs: number): Promise<void> {
   const claimant = the.claimant(1, 1, "g1", `a-${id}-${nowMs}`);
-  const claim = await store.work.claim({ updateId: updateId(id), claimant });
+  const claim = await store.work.claim({ ...the.plainly, updateId: updateId(id), claimant });
   if (claim.kind !== "claimed") throw new Error(`not claimed: ${claim.kind}`);
   await store.work.settle({ seq: claim.entry.seq, acquisition: claimant.acquisition, nowMs });
 }
@@ -25,6 +25,30 @@ async function leadRegistered(store: Store): Promise<Epoch> {
 export function journalContract(make: () => Promise<Harness>): void {
   const test = testWith(make);
 
+  test("several of each lane are told, in order, of the lanes that are asked for", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    await the.admit(
+      store,
+      epoch,
+      [1, 2, 3].map((id) => the.update(id, "long")),
+    );
+    await the.admit(store, epoch, [the.update(4, "short"), the.update(5, "long")]);
+    const ids = async (request: Partial<Parameters<typeof store.journal.heads>[0]>) =>
+      (await store.journal.heads({ except: [], only: null, perLane: 9, limit: 9, ...request })).map((e) => e.updateId);
+    expect(await ids({})).toEqual([1, 2, 3, 4, 5]);
+    expect(await ids({ perLane: 2 })).toEqual([1, 2, 4]);
+    expect(await ids({ only: [lane("short"), lane("none")] })).toEqual([4]);
+    expect(await ids({ only: [lane("short"), lane("long")], except: [lane("long")] })).toEqual([4]);
+    expect(await ids({ only: [] })).toEqual([]);
+    expect(await ids({ limit: 2 })).toEqual([1, 2]);
+    await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g1") });
+    const claimant = the.claimant(1, 1, "g1", "a");
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant });
+    const { acquisition } = claimant;
+    await store.work.fail({ seq: journalSeq(1), acquisition, reason: "threw", nextAttemptAtMs: 5 });
+    expect(await ids({})).toEqual([1, 4]); // nothing goes with, or behind, one that is tried again
+  });
+
   test("admission writes the entries in order and the cursor, as one", async ({ store }) => {
     const epoch = await the.lead(store, 1);
     expect(await store.journal.cursor()).toBeNull();
@@ -32,7 +56,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(outcome).toEqual({ kind: "admitted", added: 3, duplicates: 0 });
     expect(await store.journal.cursor()).toBe(8);
     const at = { admittedAtMs: the.startMs, nextAttemptAtMs: the.startMs, attempts: 0, redelivered: false };
-    expect(await store.journal.heads({ except: [], limit: 9 })).toEqual([
+    expect(await store.journal.heads({ ...the.oneEach, except: [], limit: 9 })).toEqual([
       { ...the.update(5), seq: 1, ...at },
       { ...the.update(6, "lane-2"), seq: 2, ...at },
     ]);
@@ -44,7 +68,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     const epoch = await leadRegistered(store);
     const batch = [1, 2, 3, 4, 5].map((n) => the.update(n, `lane-${n}`));
     await the.admit(store, epoch, batch);
-    await store.work.claim({ updateId: updateId(2), claimant: the.claimant(1, 1, "g1", "a2") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(2), claimant: the.claimant(1, 1, "g1", "a2") });
     await settle(store, 3, the.startMs);
     await store.journal.deadLetter({ epoch, seq: journalSeq(4), reason: "24 h", nowMs: the.startMs });
     await store.journal.drop({ epoch, seq: journalSeq(5), reason: "rule", nowMs: the.startMs });
@@ -61,7 +85,8 @@ export function journalContract(make: () => Promise<Harness>): void {
     const again = await the.admit(store, epoch, [the.update(7, "lane-1", "other"), the.update(7, "lane-1", "third")]);
     expect(again).toEqual({ kind: "admitted", added: 2, duplicates: 0 });
     expect(await store.journal.cursor()).toBe(8);
-    const claim = (a: string) => store.work.claim({ updateId: updateId(7), claimant: the.claimant(1, 1, "g1", a) });
+    const claim = (a: string) =>
+      store.work.claim({ ...the.plainly, updateId: updateId(7), claimant: the.claimant(1, 1, "g1", a) });
     expect(await claim("a1")).toMatchObject({ kind: "claimed", entry: { body: the.update(7, "", "other").body } });
     expect(await claim("a2")).toMatchObject({ kind: "repeated", acquisition: "a1" });
   });
@@ -128,7 +153,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await headIds(store, ["a", "ü", "unknown"])).toEqual([1, 4, 6]);
     expect(await headIds(store, ["b"], 1)).toEqual([2]);
     expect(await headIds(store, [], 0)).toEqual([]);
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     expect(await headIds(store)).toEqual([2, 3, 4, 6, 7]);
     expect(await headIds(store, ["a", "b", "c", "", "ü"])).toEqual([]);
   });
@@ -138,11 +163,11 @@ export function journalContract(make: () => Promise<Harness>): void {
     const epoch = await leadRegistered(store);
     await the.admit(store, epoch, [the.update(1), the.update(2), the.update(3, "lane-2")]);
     const claimant = the.claimant(1, 1, "g1", "a1");
-    await store.work.claim({ updateId: updateId(1), claimant });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant });
     const nextAttemptAtMs = the.startMs + 500.5;
     const failure = { seq: journalSeq(1), acquisition: claimant.acquisition, reason: "threw", nextAttemptAtMs };
     await store.work.fail(failure);
-    const [first, second] = await store.journal.heads({ except: [], limit: 9 });
+    const [first, second] = await store.journal.heads({ ...the.oneEach, except: [], limit: 9 });
     expect(first).toMatchObject({ updateId: 1, attempts: 1, nextAttemptAtMs, redelivered: false });
     expect(second).toMatchObject({ updateId: 3 });
   });
@@ -171,8 +196,8 @@ export function journalContract(make: () => Promise<Harness>): void {
     const { store } = given;
     const epoch = await leadRegistered(store);
     await the.admit(store, epoch, [the.update(1), the.update(2)]);
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
-    await store.work.claim({ updateId: updateId(2), claimant: the.claimant(1, 1, "g1", "a2") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(2), claimant: the.claimant(1, 1, "g1", "a2") });
     const end = (seq: number) => ({ epoch, seq: journalSeq(seq), reason: "24 h", nowMs: the.startMs });
     expect(await store.journal.drop(end(1))).toEqual({ kind: "missing" });
     expect(await store.journal.deadLetter(end(2))).toEqual({ kind: "missing" });

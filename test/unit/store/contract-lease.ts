@@ -58,7 +58,7 @@ async function furnish(store: Store, e: Epoch): Promise<void> {
 
 const picture = async (store: Store) => ({
   status: await store.status.read(),
-  heads: await store.journal.heads({ except: [], limit: 100 }),
+  heads: await store.journal.heads({ ...the.oneEach, except: [], limit: 100 }),
   view: await store.threads.view(),
   reconciliation: await store.cleanups.view(),
 });
@@ -203,8 +203,8 @@ export function leaseContract(make: () => Promise<Harness>): void {
     const calls = [
       () => store.lease.read(),
       () => store.work.settle({ seq: journalSeq(1), acquisition: the.claimant(1, 1, "g", "a").acquisition, nowMs: 1 }),
-      () => store.journal.heads({ except: [lane("x")], limit: 1 }),
-      () => store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g", "a") }),
+      () => store.journal.heads({ ...the.oneEach, except: [lane("x")], limit: 1 }),
+      () => store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g", "a") }),
       ...Object.values(leaderWrites).map((write) => () => write(store, e)),
     ];
     for (const call of calls) expect(await the.rejectionOf(call())).toMatchObject({ code: "closed" });

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { tombstoneKeepMs } from "../../../adapters/store/limits.ts";
-import { acquisitionId, journalSeq, updateId } from "../../../machines/ids.ts";
+import { acquisitionId, chatId, journalSeq, messageId, updateId } from "../../../machines/ids.ts";
 import type { Store } from "../../../services/ports.ts";
 import * as the from "./fixtures.ts";
 import { testWith, type Harness } from "./harness.ts";
@@ -46,7 +46,7 @@ export function workContract(make: () => Promise<Harness>): void {
   test("a claim is granted once; the holder hears repeated, others heldElsewhere", async ({ store }) => {
     await furnished(store);
     const claim = (s: number, i: number, g: string, a: string) =>
-      store.work.claim({ updateId: updateId(1), claimant: the.claimant(s, i, g, a) });
+      store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(s, i, g, a) });
     expect(await claim(1, 1, "g1", "a1")).toMatchObject({ kind: "claimed", entry: { seq: 1, ...the.update(1) } });
     const repeated = { kind: "repeated", acquisition: "a1", entry: { seq: 1, ...the.update(1) } };
     expect(await claim(1, 1, "g1", "a2")).toMatchObject(repeated);
@@ -57,7 +57,7 @@ export function workContract(make: () => Promise<Harness>): void {
   test("only the seat's current registration claims", async ({ store }) => {
     const epoch = await furnished(store);
     const claim = (s: number, i: number, g: string) =>
-      store.work.claim({ updateId: updateId(1), claimant: the.claimant(s, i, g, "a") });
+      store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(s, i, g, "a") });
     expect(await claim(3, 3, "g1")).toEqual({ kind: "stale" });
     expect(await claim(1, 1, "g0")).toEqual({ kind: "stale" });
     expect(await claim(1, 2, "g1")).toEqual({ kind: "stale" });
@@ -70,16 +70,73 @@ export function workContract(make: () => Promise<Harness>): void {
   test("what is not open any more is settled, whatever ended it", async ({ store }) => {
     const epoch = await furnished(store);
     const claim = (id: number) =>
-      store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", `a${id}`) });
-    await claim(1);
+      store.work.claim({ ...the.plainly, updateId: updateId(id), claimant: the.claimant(1, 1, "g1", `b${id}`) });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     await store.work.settle(settlement(1, "a1"));
     await store.journal.deadLetter({ epoch, seq: journalSeq(2), reason: "x", nowMs: the.startMs });
     for (const id of [1, 2, 99]) expect(await claim(id)).toEqual({ kind: "settled" });
   });
 
+  test("a claim may settle, and say whose message it is, in one change", async ({ store }) => {
+    const epoch = await furnished(store);
+    const owners = [{ chatId: chatId(-5), messageId: messageId(7), seat: the.seat(1) }];
+    const request = {
+      updateId: updateId(1),
+      seq: journalSeq(1),
+      claimant: the.claimant(1, 1, "g1", "a1"),
+      owners,
+      settleAtMs: the.startMs,
+    };
+    expect(await store.work.claim(request)).toMatchObject({ kind: "claimed", entry: { seq: 1 } });
+    expect((await store.status.read()).journal).toEqual({ waiting: 2, claimed: 0, deadLetters: 0 });
+    expect(await store.ownership.ownerOf(chatId(-5), messageId(7))).toBe(the.seat(1));
+    expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
+    expect(await the.admit(store, epoch, [the.update(1)])).toMatchObject({ added: 0, duplicates: 1 });
+  });
+
+  test("asked again under the acquisition that settled it, it says so: the first answer may have been lost", async ({
+    store,
+  }) => {
+    await furnished(store);
+    const request = { ...the.plainly, updateId: updateId(1), settleAtMs: the.startMs };
+    const mine = { ...request, claimant: the.claimant(1, 1, "g1", "a1") };
+    expect((await store.work.claim(mine)).kind).toBe("claimed");
+    expect(await store.work.claim(mine)).toEqual({ kind: "settledByUs" });
+    expect(await store.work.claim({ ...mine, claimant: the.claimant(1, 1, "g9", "a1") })).toEqual({
+      kind: "settledByUs",
+    });
+    expect(await store.work.claim({ ...request, claimant: the.claimant(1, 1, "g1", "a2") })).toEqual({
+      kind: "settled",
+    });
+  });
+
+  test("what is refused records nobody's message and settles nothing", async ({ store }) => {
+    await furnished(store);
+    const owners = [{ chatId: chatId(-5), messageId: messageId(7), seat: the.seat(3) }];
+    const stranger = { ...the.plainly, owners, settleAtMs: 1, claimant: the.claimant(3, 3, "g3", "a3") };
+    expect(await store.work.claim({ ...stranger, updateId: updateId(1) })).toEqual({ kind: "stale" });
+    expect(await store.ownership.ownerOf(chatId(-5), messageId(7))).toBeNull();
+    expect((await store.status.read()).journal.waiting).toBe(3);
+  });
+
+  test("C18 of two open entries with one id the very one is claimed that is meant", async ({ store }) => {
+    const epoch = await furnished(store);
+    await the.admit(store, epoch, [the.update(1, "lane-of-its-own", "after an id restart")]);
+    const exact = (seq: number, id: number) =>
+      store.work.claim({
+        ...the.plainly,
+        updateId: updateId(id),
+        seq: journalSeq(seq),
+        claimant: the.claimant(1, 1, "g1", `e${seq}`),
+      });
+    expect(await exact(4, 1)).toMatchObject({ kind: "claimed", entry: { seq: 4, lane: "lane-of-its-own" } });
+    expect(await exact(1, 1)).toMatchObject({ kind: "claimed", entry: { seq: 1 } });
+    expect(await exact(2, 1)).toEqual({ kind: "settled" }); // no such entry: that number has another id
+  });
+
   test("only the exact acquisition settles or returns an entry; to settle may be repeated", async ({ store }) => {
     await furnished(store);
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     const fail = (seq: number, a: string) =>
       store.work.fail({ seq: journalSeq(seq), acquisition: acquisitionId(a), reason: "threw", nextAttemptAtMs: 9 });
     expect(await store.work.settle(settlement(1, "other"))).toEqual({ kind: "notYours" });
@@ -88,7 +145,11 @@ export function workContract(make: () => Promise<Harness>): void {
     expect(await fail(1, "a1")).toEqual({ kind: "returned" });
     expect(await fail(1, "a1")).toEqual({ kind: "notYours" });
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
-    const again = await store.work.claim({ updateId: updateId(1), claimant: the.claimant(2, 2, "g2", "a2") });
+    const again = await store.work.claim({
+      ...the.plainly,
+      updateId: updateId(1),
+      claimant: the.claimant(2, 2, "g2", "a2"),
+    });
     expect(again).toMatchObject({ kind: "claimed", entry: { attempts: 1, nextAttemptAtMs: 9, redelivered: false } });
     expect(await store.work.settle(settlement(1, "a2"))).toEqual({ kind: "settled" });
     const before = await store.status.read();
@@ -100,7 +161,7 @@ export function workContract(make: () => Promise<Harness>): void {
 
   test("a settlement is known again to any handle, until its tombstone is gone", async ({ harness, store, clock }) => {
     const epoch = await furnished(store);
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     await store.work.settle(settlement(1, "a1"));
     const other = await harness.open();
     expect(await other.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
@@ -113,11 +174,11 @@ export function workContract(make: () => Promise<Harness>): void {
     const { store } = given;
     const epoch = await furnished(store);
     for (const id of [1, 2])
-      await store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", `a${id}`) });
-    await store.work.claim({ updateId: updateId(3), claimant: the.claimant(2, 2, "g2", "a3") });
+      await store.work.claim({ ...the.plainly, updateId: updateId(id), claimant: the.claimant(1, 1, "g1", `a${id}`) });
+    await store.work.claim({ ...the.plainly, updateId: updateId(3), claimant: the.claimant(2, 2, "g2", "a3") });
     await store.registrations.commit({ epoch, registration: the.registration(1, 5, "g5") });
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
-    const [head] = await store.journal.heads({ except: [], limit: 9 });
+    const [head] = await store.journal.heads({ ...the.oneEach, except: [], limit: 9 });
     expect(head).toMatchObject({ updateId: 1, redelivered: true, attempts: 0 });
     expect((await store.status.read()).journal).toMatchObject({ waiting: 2, claimed: 1 });
     expect(await store.work.settle(settlement(3, "a3"))).toEqual({ kind: "settled" });
@@ -126,7 +187,7 @@ export function workContract(make: () => Promise<Harness>): void {
   test("nothing of a lane is claimed before what came back to it; other lanes go on", async ({ store }) => {
     await furnished(store);
     const claim = (id: number, a: string) =>
-      store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
+      store.work.claim({ ...the.plainly, updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
     expect(await claim(2, "early")).toEqual({ kind: "outOfOrder" });
     expect(await claim(3, "a3")).toMatchObject({ kind: "claimed" });
     expect(await claim(1, "a1")).toMatchObject({ kind: "claimed" });
@@ -147,10 +208,11 @@ export function workContract(make: () => Promise<Harness>): void {
   async function tryingAgain(store: Store) {
     const epoch = await furnished(store);
     const claim = (id: number, a: string) =>
-      store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
+      store.work.claim({ ...the.plainly, updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
     const fail = (a: string) =>
       store.work.fail({ seq: journalSeq(1), acquisition: acquisitionId(a), reason: "threw", nextAttemptAtMs: 9 });
-    const heads = async () => (await store.journal.heads({ except: [], limit: 9 })).map((entry) => entry.updateId);
+    const heads = async () =>
+      (await store.journal.heads({ ...the.oneEach, except: [], limit: 9 })).map((entry) => entry.updateId);
     await claim(1, "a1");
     expect(await heads()).toEqual([2, 3]); // at the first attempt the lane goes on
     await fail("a1");
@@ -190,7 +252,7 @@ export function workContract(make: () => Promise<Harness>): void {
   test("an entry that is tried again does not hold what was admitted before it", async ({ store }) => {
     await furnished(store);
     const claim = (id: number, a: string) =>
-      store.work.claim({ updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
+      store.work.claim({ ...the.plainly, updateId: updateId(id), claimant: the.claimant(1, 1, "g1", a) });
     const fail = (seq: number, a: string) =>
       store.work.fail({ seq: journalSeq(seq), acquisition: acquisitionId(a), reason: "threw", nextAttemptAtMs: 9 });
     await claim(1, "a1");
@@ -198,7 +260,7 @@ export function workContract(make: () => Promise<Harness>): void {
     await fail(2, "a2");
     expect(await claim(2, "a2b")).toMatchObject({ kind: "claimed", entry: { attempts: 1 } });
     await fail(1, "a1");
-    const heads = await store.journal.heads({ except: [], limit: 9 });
+    const heads = await store.journal.heads({ ...the.oneEach, except: [], limit: 9 });
     expect(heads.map((entry) => entry.updateId)).toEqual([1, 3]);
     expect(await claim(1, "a1b")).toMatchObject({ kind: "claimed", entry: { attempts: 1 } });
   });
@@ -209,15 +271,15 @@ export function workContract(make: () => Promise<Harness>): void {
     await furnished(store);
     const mine = { seat: the.seat(1), instanceId: the.instance(1) };
     await store.seats.claim({ ...mine, incarnation: the.incarnation(1), threadGraceMs: the.graceMs, expected: null });
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
-    await store.work.claim({ updateId: updateId(3), claimant: the.claimant(2, 2, "g2", "a3") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(3), claimant: the.claimant(2, 2, "g2", "a3") });
     await store.seats.release(mine);
-    const [head] = await store.journal.heads({ except: [], limit: 9 });
+    const [head] = await store.journal.heads({ ...the.oneEach, except: [], limit: 9 });
     expect(head).toMatchObject({ updateId: 1, redelivered: true, attempts: 0 });
     expect((await store.status.read()).journal).toMatchObject({ waiting: 2, claimed: 1 });
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
     expect(await store.work.settle(settlement(3, "a3"))).toEqual({ kind: "settled" });
-    const late = { updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a9") };
+    const late = { ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a9") };
     expect(await store.work.claim(late)).toEqual({ kind: "stale" });
   });
 
@@ -225,7 +287,7 @@ export function workContract(make: () => Promise<Harness>): void {
     await furnished(store);
     const mine = { seat: the.seat(1), instanceId: the.instance(1) };
     await store.seats.claim({ ...mine, incarnation: the.incarnation(1), threadGraceMs: the.graceMs, expected: null });
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     await store.work.settle(settlement(1, "a1"));
     await store.seats.release(mine);
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
@@ -234,7 +296,7 @@ export function workContract(make: () => Promise<Harness>): void {
 
   test("who does not hold the seat gives nothing up", async ({ store }) => {
     await furnished(store);
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     await store.seats.release({ seat: the.seat(1), instanceId: the.instance(1) }); // nobody claimed it
     await store.seats.claim({
       seat: the.seat(1),
@@ -252,33 +314,38 @@ export function workContract(make: () => Promise<Harness>): void {
     store,
   }) => {
     const epoch = await furnished(store);
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     const end = { epoch, seat: the.seat(1), generation: the.generation("g1"), reason: "died", atMs: 1 } as const;
     expect(await store.registrations.end(end)).toEqual({ kind: "ended" });
-    const [head] = await store.journal.heads({ except: [], limit: 9 });
+    const [head] = await store.journal.heads({ ...the.oneEach, except: [], limit: 9 });
     expect(head).toMatchObject({ updateId: 1, redelivered: true });
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
   });
 
   test("the same instance registering again keeps what it holds", async ({ store }) => {
     const epoch = await furnished(store);
-    await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+    await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
     await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g9") });
-    const repeat = await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g9", "a2") });
+    const repeat = await store.work.claim({
+      ...the.plainly,
+      updateId: updateId(1),
+      claimant: the.claimant(1, 1, "g9", "a2"),
+    });
     expect(repeat).toMatchObject({ kind: "repeated", acquisition: "a1" });
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
   });
 
   test("calls of one turn take effect in their order, each with its own answer", async ({ store }) => {
     await furnished(store);
-    const claim = (a: string) => store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", a) });
+    const claim = (a: string) =>
+      store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", a) });
     const answers = await Promise.all([
       claim("a1"),
       claim("a2"),
       store.work.settle(settlement(1, "a2")),
       store.work.settle(settlement(1, "a1")),
       claim("a3"),
-      store.journal.heads({ except: [], limit: 1 }).then(([head]) => ({ kind: head?.updateId })),
+      store.journal.heads({ ...the.oneEach, except: [], limit: 1 }).then(([head]) => ({ kind: head?.updateId })),
     ]);
     const kinds = answers.map((answer) => answer.kind);
     expect(kinds).toEqual(["claimed", "repeated", "notYours", "settled", "settled", 2]);

@@ -217,11 +217,18 @@ const journal: fc.Arbitrary<Operation> = fc.oneof(
   fc
     .tuple(fc.array(anUpdate, { maxLength: 4 }), behind)
     .map(([updates, by]) => asLeader(by, (s, e, nowMs) => the.admit(s, e, updates, nowMs))),
-  fc.tuple(fc.array(aLane, { maxLength: 2 }), fc.integer({ min: 0, max: 4 })).map(
-    ([except, limit]): Operation =>
-      (s) =>
-        s.journal.heads({ except: except.map(lane), limit }),
-  ),
+  fc
+    .tuple(
+      fc.array(aLane, { maxLength: 2 }),
+      fc.option(fc.array(aLane, { maxLength: 3 })),
+      fc.integer({ min: 0, max: 3 }),
+      fc.integer({ min: 0, max: 4 }),
+    )
+    .map(
+      ([except, only, perLane, limit]): Operation =>
+        (s) =>
+          s.journal.heads({ except: except.map(lane), only: only?.map(lane) ?? null, perLane, limit }),
+    ),
   fc
     .tuple(aSeq, behind)
     .map(([seq, by]) => asLeader(by, (s, e, nowMs) => s.journal.drop({ epoch: e, seq, reason: "rule", nowMs }))),
@@ -231,11 +238,15 @@ const journal: fc.Arbitrary<Operation> = fc.oneof(
 );
 
 const work: fc.Arbitrary<Operation> = fc.oneof(
-  fc.tuple(fc.integer({ min: 1, max: 4 }), small, small, aGeneration, anAcquisition).map(
-    ([u, n, i, g, a]): Operation =>
-      (s) =>
-        s.work.claim({ updateId: updateId(u), claimant: the.claimant(n, i, g, a) }),
-  ),
+  fc
+    .tuple(fc.integer({ min: 1, max: 4 }), small, small, aGeneration, anAcquisition, fc.option(aSeq), fc.boolean())
+    .map(([u, n, i, g, a, seq, settles]): Operation => async (s, clock) => {
+      const owners = [{ chatId: chatId(1), messageId: messageId(u), seat: the.seat(n) }];
+      const settleAtMs = settles ? clock.nowMs() : null;
+      const claimant = the.claimant(n, i, g, a);
+      const outcome = await s.work.claim({ updateId: updateId(u), seq, claimant, owners, settleAtMs });
+      return [outcome, await s.ownership.ownerOf(chatId(1), messageId(u))];
+    }),
   fc.tuple(aSeq, anAcquisition).map(
     ([seq, a]): Operation =>
       (s, clock) =>
@@ -258,12 +269,16 @@ const heldWork: fc.Arbitrary<Operation> = fc
   .map(([n, h, a]): Operation => async (s) => {
     const current = (await s.status.read()).registrations.filter((one) => one.ended === null);
     const who = current[n % Math.max(1, current.length)];
-    const heads = await s.journal.heads({ except: [], limit: 3 });
+    const heads = await s.journal.heads({ ...the.oneEach, except: [], limit: 3 });
     const head = heads[h % Math.max(1, heads.length)];
     if (who === undefined || head === undefined) return null;
     const { seat, instanceId, generation } = who;
     return await s.work.claim({
+      ...the.plainly,
+      ...the.plainly,
       updateId: head.updateId,
+      seq: head.seq,
+      settleAtMs: h === 1 ? 5 : null,
       claimant: { seat, instanceId, generation, acquisition: acquisitionId(a) },
     });
   });
@@ -286,7 +301,7 @@ const heldSeat: fc.Arbitrary<Operation> = fc.oneof(
   small.map((n): Operation => async (s) => {
     const holder = await s.seats.holderOf(the.seat(n));
     if (holder !== null) await s.seats.release({ seat: holder.seat, instanceId: holder.instanceId });
-    return await s.journal.heads({ except: [], limit: 9 });
+    return await s.journal.heads({ ...the.oneEach, except: [], limit: 9 });
   }),
 );
 
@@ -325,7 +340,7 @@ test("memory and SQLite give the same answers to any sequence of operations", as
           expect(await sqlite.status.read()).toEqual(await memory.status.read());
           expect(await sqlite.cleanups.view()).toEqual(await memory.cleanups.view());
         }
-        const all = { except: [], limit: 100 };
+        const all = { ...the.oneEach, except: [], limit: 100 };
         expect(await sqlite.journal.heads(all)).toEqual(await memory.journal.heads(all));
       } finally {
         await sqlite.close();
@@ -347,7 +362,7 @@ test("an acquisition whose tombstone is gone is known to neither, when the updat
       const e = await the.lead(store, 1);
       await store.registrations.commit({ epoch: e, registration: the.registration(1, 1, "g1") });
       await the.admit(store, e, [the.update(1)]);
-      await store.work.claim({ updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
+      await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });
       await store.work.settle(settlement);
       const laterMs = the.startMs + tombstoneKeepMs + 1;
       await the.admit(store, e, [the.update(1)], laterMs);

@@ -38,6 +38,11 @@ export class StoppedClock implements Clock {
   }
 }
 
+/** A claim of the earliest entry with an id, and nothing more. */
+export const plainly = { seq: null, owners: [], settleAtMs: null } as const;
+/** The head of each lane. */
+export const oneEach = { only: null, perLane: 1 } as const;
+
 export const incarnation = (n: number): Incarnation => ({
   bootId: "boot",
   pidNamespace: "4026531836",

@@ -1,0 +1,200 @@
+/**
+ * What is in the dispatcher's hand: updates under way, lane by lane, in their order.
+ *
+ * Owns: how many of a lane and in all, whose turn it is to be sent, which deliveries wait for which seat.
+ * Does not own: what becomes of an update (`machines/delivery.machine.ts`), the journal's order.
+ *
+ * Invariants: within a lane nothing is sent before everything ahead of it is; a lane whose first update is in trouble gets
+ * no further ones; a delivery that waits for a seat takes no place from others and is woken by that seat alone.
+ */
+import type { Actor } from "xstate";
+import type { deliveryMachine } from "../machines/delivery.machine.ts";
+import type { JournalSeq, Lane, SeatKey } from "../machines/ids.ts";
+import type { UpdateFacts } from "../machines/updates.rules.ts";
+import type { JournalEntry } from "./ports.ts";
+
+/** Deliveries under way at once, besides those that wait for a seat. */
+const activeMax = 1_024;
+/** Deliveries that wait for a seat. Beyond it the journal keeps the rest, and the dispatcher looks again later. */
+const parkedMax = 10_000;
+/** Updates of one lane under way at once. */
+export const laneMax = 32;
+
+/** One update under way. */
+export interface Work {
+  readonly entry: JournalEntry;
+  readonly facts: UpdateFacts;
+  /** The update, read once. */
+  readonly update: unknown;
+}
+
+export type Turn = "go" | "early";
+
+interface Held extends Work {
+  readonly delivery: Actor<typeof deliveryMachine>;
+  /** It went out on a way that keeps the order, and nothing has come back but perhaps an acceptance. */
+  isSent: boolean;
+  keepsOrder: boolean;
+  parkedOn: SeatKey | null;
+  turn: ((turn: Turn) => void) | null;
+}
+
+interface HeldLane {
+  /** In the journal's order. */
+  readonly works: Held[];
+}
+
+export class Hand {
+  private readonly lanes = new Map<Lane, HeldLane>();
+  private readonly bySeq = new Map<JournalSeq, Held>();
+  private readonly parked = new Map<SeatKey, Set<Held>>();
+  private parkedCount = 0;
+
+  /** Places for further deliveries. */
+  get room(): number {
+    return this.parkedCount >= parkedMax ? 0 : activeMax - (this.bySeq.size - this.parkedCount);
+  }
+
+  /** Lanes that take no further update for now: in trouble, waiting, or full. */
+  closedLanes(): readonly Lane[] {
+    return [...this.lanes].flatMap(([lane, { works }]) => (isOpen(works) ? [] : [lane]));
+  }
+
+  /** Whether `entry` may come into the hand now, as one of at most `ofLaneMax` of its lane. */
+  admits(entry: JournalEntry, ofLaneMax: number): boolean {
+    if (this.bySeq.has(entry.seq) || this.room <= 0) return false;
+    const works = this.lanes.get(entry.lane)?.works ?? [];
+    const last = works.at(-1);
+    // What comes back to the journal while later ones are out is older than they: it comes when they are done.
+    return works.length < ofLaneMax && (last === undefined || last.entry.seq < entry.seq);
+  }
+
+  /** Puts an update into the hand; its delivery is not started yet. */
+  add(work: Work, delivery: Actor<typeof deliveryMachine>): void {
+    const held: Held = { ...work, delivery, isSent: false, keepsOrder: true, parkedOn: null, turn: null };
+    const lane = this.lanes.get(work.entry.lane) ?? { works: [] };
+    lane.works.push(held);
+    this.lanes.set(work.entry.lane, lane);
+    this.bySeq.set(work.entry.seq, held);
+  }
+
+  /** The update under way with this number; it is there as long as its delivery asks. */
+  work(seq: JournalSeq): Work {
+    return this.held(seq);
+  }
+
+  /**
+   * Resolves when everything ahead in its lane has been sent: `early` when something ahead was not taken. What is behind
+   * follows at once if the way keeps the order, and otherwise when this one is taken.
+   */
+  turnOf(seq: JournalSeq, keepsOrder: boolean): Promise<Turn> {
+    const held = this.held(seq);
+    held.keepsOrder = keepsOrder;
+    if (!this.isNext(held))
+      return new Promise((resolve) => {
+        held.turn = resolve;
+      });
+    held.isSent = keepsOrder;
+    const go = Promise.resolve<Turn>("go");
+    // Registered before the caller's own continuation, and resolves those behind only: they run after the caller.
+    void go.then(() => {
+      this.giveTurns(this.laneOf(held));
+    });
+    return go;
+  }
+
+  /** What came back of a forward was no acceptance: whatever is behind it and not sent comes later. */
+  notTaken(seq: JournalSeq): void {
+    const held = this.bySeq.get(seq);
+    if (held !== undefined) this.holdBack(held);
+  }
+
+  /** Its delivery waits for a seat: it gives its place to others. */
+  park(seq: JournalSeq, seat: SeatKey): void {
+    const held = this.bySeq.get(seq);
+    if (held === undefined || held.parkedOn !== null) return;
+    held.parkedOn = seat;
+    this.parkedCount += 1;
+    this.parked.set(seat, (this.parked.get(seat) ?? new Set()).add(held));
+    this.holdBack(held);
+  }
+
+  /** Takes an update whose delivery is over out of the hand. `isTaken`: what is behind it may go on. */
+  remove(seq: JournalSeq, isTaken: boolean): void {
+    const held = this.bySeq.get(seq);
+    if (held === undefined) return;
+    if (!isTaken) this.holdBack(held);
+    this.bySeq.delete(seq);
+    this.unpark(held);
+    const lane = this.lanes.get(held.entry.lane);
+    if (lane === undefined) return;
+    lane.works.splice(lane.works.indexOf(held), 1);
+    if (lane.works.length === 0) this.lanes.delete(held.entry.lane);
+    else this.giveTurns(lane);
+  }
+
+  /** Tells everything under way, and what waits for this seat or in this lane, that a seat changed hands. */
+  seatChanged(seat: SeatKey, lane: Lane | null): void {
+    const waiting = this.parked.get(seat) ?? [];
+    const ofLane = lane === null ? [] : (this.lanes.get(lane)?.works ?? []);
+    const active = [...this.bySeq.values()].filter((held) => held.parkedOn === null);
+    for (const held of new Set([...active, ...waiting, ...ofLane])) held.delivery.send({ type: "seats.changed" });
+  }
+
+  stop(): void {
+    for (const { delivery, turn } of this.bySeq.values()) {
+      delivery.stop();
+      turn?.("early");
+    }
+    this.lanes.clear();
+    this.bySeq.clear();
+    this.parked.clear();
+    this.parkedCount = 0;
+  }
+
+  private held(seq: JournalSeq): Held {
+    const held = this.bySeq.get(seq);
+    if (held === undefined) throw new Error(`the update ${String(seq)} is not in hand`);
+    return held;
+  }
+
+  private laneOf(held: Held): HeldLane {
+    return this.lanes.get(held.entry.lane) ?? { works: [] };
+  }
+
+  private isNext(held: Held): boolean {
+    const { works } = this.laneOf(held);
+    return works.slice(0, works.indexOf(held)).every((ahead) => ahead.isSent);
+  }
+
+  private giveTurns({ works }: HeldLane): void {
+    for (const held of works) {
+      if (held.turn !== null) {
+        held.turn("go");
+        held.turn = null;
+        held.isSent = held.keepsOrder;
+      }
+      if (!held.isSent) return;
+    }
+  }
+
+  private holdBack(held: Held): void {
+    held.isSent = false;
+    const { works } = this.laneOf(held);
+    for (const behind of works.slice(works.indexOf(held) + 1)) {
+      behind.turn?.("early");
+      behind.turn = null;
+    }
+  }
+
+  private unpark(held: Held): void {
+    if (held.parkedOn === null) return;
+    this.parkedCount -= 1;
+    const waiting = this.parked.get(held.parkedOn);
+    waiting?.delete(held);
+    if (waiting?.size === 0) this.parked.delete(held.parkedOn);
+    held.parkedOn = null;
+  }
+}
+
+const isOpen = (works: readonly Held[]): boolean => works.length < laneMax && works.every((held) => held.isSent);
