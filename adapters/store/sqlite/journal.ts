@@ -69,7 +69,7 @@ export const journalSql = {
     ) ${headsOfWanted}`,
   headsOf: `
     WITH wanted (lane) AS (
-      SELECT value FROM json_each(:only) WHERE value NOT IN (SELECT value FROM json_each(:except))
+      SELECT DISTINCT value FROM json_each(:only) WHERE value NOT IN (SELECT value FROM json_each(:except))
     ) ${headsOfWanted}`,
 } as const;
 
