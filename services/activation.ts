@@ -5,7 +5,6 @@
  * Does not own: the order of activation, what any companion decides.
  */
 import { fromPromise } from "xstate";
-import type { SeatKey } from "../machines/ids.ts";
 import { activationMachine } from "../machines/activation.machine.ts";
 import type { SeatKey } from "../machines/ids.ts";
 import type { ActivationStart } from "../machines/instance.machine.ts";

@@ -26,7 +26,7 @@ const returnMs = 30_000;
 export interface ReconciliationSide {
   /** Seats of this leadership on which somebody sits or is about to. */
   readonly heldSeats: () => ReadonlySet<SeatKey>;
-  readonly changed: Signal;
+  readonly changed: Signal<SeatKey>;
 }
 
 function lookAt(runtime: Runtime, view: ReconciliationView, nowMs: number): ReadonlyMap<InstanceId, Liveness> {
