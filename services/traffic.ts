@@ -208,12 +208,12 @@ function watchJournal(border: Border, journal: JournalStore, known: KnownEntries
 
 const watchWork = (border: Border, work: WorkStore, known: KnownEntries): WorkStore => ({
   ...work,
-  claim: ({ updateId, claimant }) =>
+  claim: (request) =>
     border.cross(
-      { way: "journal", about: { name: "claim", updates: [updateId], seat: claimant.seat } },
-      () => work.claim({ updateId, claimant }),
+      { way: "journal", about: { name: "claim", updates: [request.updateId], seat: request.claimant.seat } },
+      () => work.claim(request),
       (outcome) => {
-        if ("entry" in outcome) known.note(outcome.entry.seq, updateId);
+        if ("entry" in outcome) known.note(outcome.entry.seq, request.updateId);
         return { outcome: outcome.kind === "claimed" ? "ok" : outcome.kind };
       },
     ),
