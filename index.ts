@@ -10,7 +10,7 @@ import { homedir } from "node:os";
 import { existsSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { isAbsolute, join } from "node:path";
-import type { ApiMethods, Update } from "@grammyjs/types";
+import type { Update } from "@grammyjs/types";
 import { toPromise } from "xstate";
 import type { Actor, InspectionEvent } from "xstate";
 import { stopwatchMs, systemClock } from "./adapters/host/clock.ts";
@@ -25,6 +25,7 @@ import { openOwnerStore, v1Folder } from "./adapters/store/v1-owner/index.ts";
 import { ownerSelf } from "./adapters/store/v1-owner/self.ts";
 import { createTelegramClient } from "./adapters/telegram/client/index.ts";
 import type { TelegramClient } from "./adapters/telegram/client/index.ts";
+import type { Methods, PayloadOf, ResultOf } from "./adapters/telegram/client/methods.ts";
 import { createUnixTransport } from "./adapters/transport/unix/transport.ts";
 import { sameSecret } from "./adapters/transport/wire/secret.ts";
 import { noInspection, openWatching, type InspectSettings } from "./inspector/instance.ts";
@@ -44,12 +45,15 @@ import { faultOfName } from "./machines/seat.rules.ts";
 import { capability, protocolVersion } from "./machines/wire/constants.ts";
 import { CallError, StartError } from "./services/errors.ts";
 import { Handlers } from "./services/handlers.ts";
-import type { GivenUpdate, Trouble } from "./services/handlers.ts";
+import type { GivenTurn, GivenUpdate, Trouble } from "./services/handlers.ts";
 import { Counts } from "./services/counts.ts";
 import { composeInstance } from "./services/instance.ts";
 import type { ComposedInstance } from "./services/instance.ts";
 import type { Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
 import type { V1Fleet } from "./services/ports/owner.ts";
+import { queueOf } from "./services/queue-face.ts";
+import type { InstanceQueue, TurnOf } from "./services/queue-face.ts";
+import type { CommandDone, QueuedItem } from "./services/queue.ts";
 import type { Settings } from "./services/runtime.ts";
 import { requestOfOperator } from "./services/operator.ts";
 import type { OperatorReply, OperatorWish } from "./services/operator.ts";
@@ -58,18 +62,8 @@ import { updatesIn, watchPorts, type Crossing } from "./services/traffic.ts";
 import type { LineStatus } from "./services/status.ts";
 import { version } from "./version.ts";
 
-export type {
-  BoundThread,
-  Epoch,
-  InspectSettings,
-  LineStatus,
-  OperatorReply,
-  OperatorWish,
-  Log,
-  Role,
-  TelegramError,
-  Trouble,
-};
+export type { BoundThread, Epoch, InspectSettings, LineStatus, OperatorReply, OperatorWish, Log, Role };
+export type { CommandDone, InstanceQueue, QueuedItem, TelegramError, Trouble };
 export { CallError, StartError, version };
 
 export interface InstanceOptions {
@@ -95,6 +89,11 @@ export interface InstanceOptions {
    * settled by `update.ack()`, and comes again to the seat's next process if this one dies before (at least once).
    */
   readonly ack?: "auto" | "explicit";
+  /**
+   * `"updates"` (default): handlers of `update` get every update as it comes. `"turns"`: handlers of `turn` get one prompt
+   * at a time, and the others wait in a queue that the user steers by reactions and commands; `update` gets the rest.
+   */
+  readonly host?: "updates" | "turns";
   /** How long an empty poll is held open, in seconds, 1 to 50. Default 30. */
   readonly pollSeconds?: number;
   /**
@@ -140,6 +139,9 @@ export interface InstanceUpdate {
   ack(): Promise<boolean>;
 }
 
+/** One prompt, or one command between prompts, of a host that works in turns. */
+export type InstanceTurn = TurnOf<Update>;
+
 export interface InstanceEvents {
   /**
    * An update. Handlers are called in the order of the thread and are not waited for. One that throws or rejects has
@@ -147,20 +149,17 @@ export interface InstanceEvents {
    * Updates that arrive before the first handler is attached wait for it.
    */
   update: (update: InstanceUpdate) => void | Promise<void>;
+  /**
+   * A turn, with `host: "turns"`. The next one begins when its handlers have ended. One that throws or rejects has failed, as
+   * a handler of `update` has. Turns wait for the first handler.
+   */
+  turn: (turn: InstanceTurn) => void | Promise<void>;
+  /** A command has acted on the queue, with `host: "turns"`: the host may want to answer. */
+  command: (done: CommandDone) => void;
   role: (role: Role, epoch: Epoch) => void;
   /** Something went wrong and is being dealt with; nothing is thrown when nobody listens. */
   error: (trouble: Trouble) => void;
 }
-
-type Methods = ApiMethods<never>;
-type PayloadOf<Method extends keyof Methods> = Methods[Method] extends (args: infer Args) => unknown
-  ? Args extends { chat_id: unknown }
-    ? Omit<Args, "chat_id"> & Partial<Pick<Args, "chat_id">>
-    : Args
-  : Record<string, never>;
-type ResultOf<Method extends keyof Methods> = Methods[Method] extends (...args: never[]) => infer Result
-  ? Result
-  : never;
 
 export interface Instance {
   /** `<pid>:<createdAtMs>`. */
@@ -173,6 +172,7 @@ export interface Instance {
   readonly role: Role;
   /** Epoch of the lease it leads under or follows; 0 before any. */
   readonly epoch: Epoch;
+  readonly queue: InstanceQueue;
   /** Its thread; null before it is ready, and while the bot has no topics. */
   readonly thread: BoundThread | null;
   /** Attaches a handler; returns what detaches it. */
@@ -305,6 +305,7 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
       capabilities: [capability.durableAdmission, capability.sharedStore],
     },
     ack: options.ack ?? "auto",
+    host: options.host ?? "updates",
     lease: { ...defaultLeaseTimings, ...options.lease },
     seats: defaultSeatTimings,
     membership: defaultMembershipTimings,
@@ -366,7 +367,7 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     },
   };
   const transport = createUnixTransport({ ...placeOfEndpoints(options, folder), clock, counters });
-  const handlers = new Handlers(log);
+  const handlers = new Handlers(log, settings.host);
   const inspection = await openWatching(options.inspect, {
     folder,
     instance: settings.me,
@@ -394,12 +395,17 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     {
       handOut: (update) => {
         see({ way: "host", name: "handed to its handler", id: update.id, phase: "end", ...updatesIn(update.update) });
-        handlers.handOut(update);
+        return handlers.handOut(update);
       },
-      drained: () => handlers.ended(),
+      runTurn: (turn) => handlers.runTurn(turn),
+      commandDone: (done) => {
+        handlers.commandDone(done);
+      },
+      drained: () => handlers.drained(),
       isSecret: sameSecret,
     },
   );
+  handlers.reportTo(composed.queue.listening);
   return new LineInstance({ composed, handlers, inspectorUrl: inspection.pageUrl }, async () => {
     try {
       await composed.dispose();
@@ -418,6 +424,7 @@ class LineInstance implements Instance {
   readonly ready: Instance["ready"];
   readonly stopped: Promise<void>;
   readonly actor: Instance["actor"];
+  readonly queue: InstanceQueue;
   /** @internal */
   readonly composed: ComposedInstance;
   /** @internal */
@@ -437,6 +444,7 @@ class LineInstance implements Instance {
     this.close = close;
     this.id = composed.runtime.settings.me;
     this.actor = composed.actor;
+    this.queue = queueOf(composed.queue);
     this.ready = this.whenReady();
     // Whoever does not wait for it learns of a refusal through `error` and `stopped`.
     this.ready.catch((error: unknown) => {
@@ -467,6 +475,7 @@ class LineInstance implements Instance {
 
   on<Name extends keyof InstanceEvents>(event: Name, handler: InstanceEvents[Name]): () => void {
     // What is told is exactly what this event's handlers take; an update's shape is Telegram's promise.
+    if (event === "turn") return this.handlers.onTurn(handler as (turn: GivenTurn) => unknown);
     return event === "update"
       ? this.handlers.onUpdate(handler as (update: GivenUpdate) => unknown)
       : this.handlers.on(event, handler as (...values: readonly unknown[]) => unknown);

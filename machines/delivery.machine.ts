@@ -117,7 +117,7 @@ const base = setup({
     emitted: {} as DeliveryFact,
   },
   actors: {
-    findOwner: slot<Route, { readonly facts: UpdateFacts }>("findOwner"),
+    findOwner: slot<Route, { readonly seq: JournalSeq; readonly facts: UpdateFacts }>("findOwner"),
     forwardUpdate: slot<ForwardAnswer, ForwardInput>("forwardUpdate"),
     dropUpdate: slot<EndAnswer, EndInput>("dropUpdate"),
     deadLetterUpdate: slot<EndAnswer, EndInput>("deadLetterUpdate"),
@@ -183,7 +183,7 @@ export const deliveryMachine = createMachine({
           },
           invoke: {
             src: "findOwner",
-            input: ({ context }) => ({ facts: context.facts }),
+            input: ({ context }) => ({ seq: context.seq, facts: context.facts }),
             onDone: [
               {
                 guard: ({ event }) => event.output.kind === "nobody",

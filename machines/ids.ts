@@ -27,6 +27,8 @@ export type ThreadId = Brand<number, "ThreadId">;
 export type MessageId = Brand<number, "MessageId">;
 /** One taking of authority over queued work. */
 export type AcquisitionId = Brand<string, "AcquisitionId">;
+/** One offer of queued work to another instance: a digest, form `handoff-` + 32 hex digits. */
+export type OfferId = Brand<string, "OfferId">;
 /** Order key of updates that must be handled one after another: one thread, or one chat without threads. */
 export type Lane = Brand<string, "Lane">;
 
@@ -41,6 +43,7 @@ export const chatId = (value: number): ChatId => value as ChatId;
 export const threadId = (value: number): ThreadId => value as ThreadId;
 export const messageId = (value: number): MessageId => value as MessageId;
 export const acquisitionId = (value: string): AcquisitionId => value as AcquisitionId;
+export const offerId = (value: string): OfferId => value as OfferId;
 export const lane = (value: string): Lane => value as Lane;
 
 /**

@@ -6,7 +6,7 @@
  * Updates come from outside: everything is looked at before it is believed.
  */
 import { chatId, lane, messageId, threadId, updateId } from "./ids.ts";
-import type { ChatId, Lane, MessageId, ThreadId, ThreadTarget, UpdateId } from "./ids.ts";
+import type { ChatId, Lane, MessageId, SeatKey, ThreadId, ThreadTarget, UpdateId } from "./ids.ts";
 
 /** Kinds that reach a handler; every other one is a counted drop. */
 export type RoutedKind = "message" | "edited_message" | "callback_query" | "message_reaction";
@@ -98,6 +98,19 @@ export const laneOf = ({ chat, thread }: UpdateFacts): Lane => {
 };
 export const laneOfThread = ({ chatId: chat, threadId: thread }: ThreadTarget): Lane =>
   lane(`${String(chat)}:${String(thread)}`);
+
+/**
+ * Commands that must not wait behind the work they are about have a lane of their own beside their thread's: neither an
+ * update that is tried again nor a full queue holds them up.
+ */
+const urgentMark = "!";
+export const urgentLaneOf = (ordinary: Lane): Lane => lane(`${ordinary}${urgentMark}`);
+export const isUrgentLane = (of: Lane): boolean => of.endsWith(urgentMark);
+/** The lane that an urgent one stands beside; an ordinary one itself. */
+export const ordinaryLaneOf = (of: Lane): Lane => lane(isUrgentLane(of) ? of.slice(0, -urgentMark.length) : of);
+
+/** What was moved to another seat waits in a lane of that seat: it holds up neither its old thread nor is it held up there. */
+export const movedLaneOf = (seat: SeatKey): Lane => lane(`moved:${seat}`);
 
 export interface Audience {
   /** The only person whose updates have effects. */

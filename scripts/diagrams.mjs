@@ -18,12 +18,14 @@ import { parseArgs } from "node:util";
 import { activationMachine } from "../machines/activation.machine.ts";
 import { cleanupMachine } from "../machines/cleanup.machine.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
+import { groupingMachine } from "../machines/grouping.machine.ts";
 import { instanceMachine } from "../machines/instance.machine.ts";
 import { leaseMachine } from "../machines/lease.machine.ts";
 import { ownerMachine } from "../machines/owner.machine.ts";
 import { membershipMachine } from "../machines/membership.machine.ts";
 import { pollingMachine } from "../machines/polling.machine.ts";
 import { provisioningMachine } from "../machines/provisioning.machine.ts";
+import { queueMachine } from "../machines/queue.machine.ts";
 import { reconciliationMachine } from "../machines/reconciliation.machine.ts";
 import { registrationMachine } from "../machines/registration.machine.ts";
 
@@ -42,6 +44,8 @@ const machines = [
   registrationMachine,
   provisioningMachine,
   cleanupMachine,
+  queueMachine,
+  groupingMachine,
 ];
 /** Slots whose production filling runs charts of another name. */
 const runsCharts = new Map([

@@ -5,7 +5,7 @@
  * Does not own: authorisation, waiting, retry (`machines/delivery.machine.ts`).
  */
 import { fromPromise } from "xstate";
-import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
+import type { JournalSeq, SeatKey, ThreadTarget } from "../machines/ids.ts";
 import { evidenceOf } from "../machines/evidence.rules.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
 import type {
@@ -26,7 +26,7 @@ import { wireText } from "../machines/wire/texts.ts";
 import { isTied } from "./follower-links.ts";
 import type { FollowerLinks } from "./follower-links.ts";
 import type { Hand, Work } from "./hand.ts";
-import { ownersOf } from "./inbox.ts";
+import { isTaken, ownersOf } from "./inbox.ts";
 import type { Inbox } from "./inbox.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
@@ -39,7 +39,11 @@ export interface LeaderSide {
 }
 
 /** Looks up who owns an update; the order is the one of updates §3.4. */
-async function findOwner(runtime: Runtime, { seats }: LeaderSide, facts: UpdateFacts): Promise<Route> {
+async function findOwner(
+  runtime: Runtime,
+  { seats }: LeaderSide,
+  { facts, assignedTo }: { readonly facts: UpdateFacts; readonly assignedTo: SeatKey | null },
+): Promise<Route> {
   const { store } = runtime.ports;
   const { place } = runtime.board;
   const recipientOn = (seat: SeatKey): Recipient => {
@@ -51,6 +55,8 @@ async function findOwner(runtime: Runtime, { seats }: LeaderSide, facts: UpdateF
   };
   const to = (seat: SeatKey): Route => ({ kind: "seat", seat, recipient: recipientOn(seat) });
 
+  // Moved away from its thread's owner by a handoff.
+  if (assignedTo !== null) return to(assignedTo);
   // Classic: there are no threads, everything is ours.
   if (place?.isClassic === true) return to(place.seat);
 
@@ -73,9 +79,7 @@ async function takeOurselves(runtime: Runtime, { inbox }: LeaderSide, { entry, u
   const { updateId, seq, redelivered } = entry;
   const taken = await inbox.take({ updateId, seq, update, redelivered }, place);
   if (taken === "outOfOrder") return { kind: "early" };
-  return taken === "stale" || taken === "heldElsewhere"
-    ? { kind: "refused", reason: `the claim is ${taken}` }
-    : { kind: "accepted" };
+  return isTaken(taken) ? { kind: "accepted" } : { kind: "refused", reason: `the claim is ${taken}` };
 }
 
 async function forward(runtime: Runtime, { links, seats }: LeaderSide, parcel: Parcel): Promise<ForwardAnswer> {
@@ -171,8 +175,8 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, hand: Hand) 
 
   return deliveryMachine.provide({
     actors: {
-      findOwner: fromPromise<Route, { readonly facts: UpdateFacts }>(({ input }) =>
-        findOwner(runtime, side, input.facts),
+      findOwner: fromPromise<Route, { readonly seq: JournalSeq; readonly facts: UpdateFacts }>(({ input }) =>
+        findOwner(runtime, side, { facts: input.facts, assignedTo: hand.work(input.seq).entry.assignedTo }),
       ),
       forwardUpdate: fromPromise<ForwardAnswer, ForwardInput>(async ({ input }) => {
         let answer: ForwardAnswer | null = null;

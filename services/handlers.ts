@@ -1,14 +1,15 @@
 /**
  * The host's handlers: who listens, and that nothing they do reaches anybody else.
  *
- * Owns: calling them, keeping updates that come before the first handler, knowing which still run.
- * Does not own: what an update is worth to the store (`inbox.ts`).
+ * Owns: calling them, telling the queue whether anybody listens, knowing which still run.
+ * Does not own: what an update is worth to the store (`queue.ts`), what waits.
  *
- * Invariants: handlers of updates are called in the order in which updates are handed out and are not waited for; a
- * handler that throws or rejects has failed, which is recorded before it is told; what other handlers throw is logged.
+ * Invariants: handlers are called in the order in which updates are handed out; a handler that throws or rejects has failed,
+ * which is recorded before it is told; what other handlers throw is logged.
  */
-import type { HandedUpdate } from "./inbox.ts";
+import type { CommandDone, HandedTurn, HandedUpdate, Listening, QueueHost } from "./queue.ts";
 import type { Log } from "./ports.ts";
+import type { Settings } from "./runtime.ts";
 
 export interface Trouble {
   /** What kind of thing went wrong: `store`, `thread`, `unauthorized`, `unavailable`, `endpoint`, `handler`, … */
@@ -18,30 +19,43 @@ export interface Trouble {
 
 /** What handlers of an update get of it. */
 export type GivenUpdate = Pick<HandedUpdate, "id" | "update" | "redelivered" | "ack">;
+/** What handlers of a turn get of it. */
+export type GivenTurn = Omit<HandedTurn, "fail">;
 type UpdateHandler = (update: GivenUpdate) => unknown;
+type TurnHandler = (turn: GivenTurn) => unknown;
 type Listener = (...values: readonly unknown[]) => unknown;
 
-export class Handlers {
+export class Handlers implements QueueHost {
   private readonly log: Log;
   private readonly updateHandlers = new Set<UpdateHandler>();
+  private readonly turnHandlers = new Set<TurnHandler>();
   private readonly listeners = new Map<string, Set<Listener>>();
-  /** Updates that came while nobody listened. */
-  private early: HandedUpdate[] = [];
   private readonly running = new Set<Promise<void>>();
+  private readonly style: Settings["host"];
+  private listening: Listening = { updates: () => undefined, turns: () => undefined };
+  private heard = { updates: false, turns: false };
+  private whenHeard: (() => void)[] = [];
 
-  constructor(log: Log) {
+  constructor(log: Log, style: Settings["host"]) {
     this.log = log;
+    this.style = style;
+  }
+
+  /** Says who is to know; told at once if somebody listens already. */
+  reportTo(listening: Listening): void {
+    this.listening = listening;
+    this.heard = { updates: false, turns: false };
+    this.report();
   }
 
   /** Attaches a handler of updates; whatever waited for one goes to it. Returns what detaches it. */
   onUpdate(handler: UpdateHandler): () => void {
-    this.updateHandlers.add(handler);
-    const waiting = this.early;
-    this.early = [];
-    for (const handed of waiting) this.handOut(handed);
-    return () => {
-      this.updateHandlers.delete(handler);
-    };
+    return this.attach(this.updateHandlers, handler);
+  }
+
+  /** Attaches a handler of turns. A turn is over when all of them have ended. */
+  onTurn(handler: TurnHandler): () => void {
+    return this.attach(this.turnHandlers, handler);
   }
 
   on(event: string, listener: Listener): () => void {
@@ -52,13 +66,21 @@ export class Handlers {
     };
   }
 
-  handOut(handed: HandedUpdate): void {
-    if (this.updateHandlers.size === 0) this.early.push(handed);
-    for (const handler of [...this.updateHandlers]) {
-      const run = this.run(handler, handed);
-      this.running.add(run);
-      void run.finally(() => this.running.delete(run));
-    }
+  async handOut(handed: HandedUpdate): Promise<void> {
+    const { id, update, redelivered, ack } = handed;
+    // The last handler may have been detached on the way here. A host that works in turns need not listen beside them.
+    while (this.style === "updates" && this.updateHandlers.size === 0)
+      await new Promise<void>((resolve) => this.whenHeard.push(resolve));
+    await this.runAll([...this.updateHandlers], { id, update, redelivered, ack }, handed);
+  }
+
+  runTurn(turn: HandedTurn): Promise<void> {
+    const { fail: _, ...given } = turn;
+    return this.runAll([...this.turnHandlers], given, turn);
+  }
+
+  commandDone(done: CommandDone): void {
+    this.tell("command", done);
   }
 
   /** Calls the listeners of an event; what they throw or reject with is logged. */
@@ -72,8 +94,54 @@ export class Handlers {
   }
 
   /** Resolves when every handler that runs now has ended. */
-  async ended(): Promise<void> {
+  async drained(): Promise<void> {
     await Promise.all(this.running);
+  }
+
+  private attach<Handler>(handlers: Set<Handler>, handler: Handler): () => void {
+    handlers.add(handler);
+    this.report();
+    return () => {
+      handlers.delete(handler);
+      this.report();
+    };
+  }
+
+  private report(): void {
+    const turns = this.turnHandlers.size > 0;
+    const updates = this.updateHandlers.size > 0 || (this.style === "turns" && turns);
+    const before = this.heard;
+    this.heard = { updates, turns };
+    if (updates !== before.updates) this.listening.updates(updates);
+    if (turns !== before.turns) this.listening.turns(turns);
+    for (const resolve of this.whenHeard.splice(0)) resolve();
+  }
+
+  /** Nobody listens outside turns: then it is done with (its `ack` settles it), so that it does not stay in hand. */
+  private async runAll<Given>(
+    handlers: readonly ((given: Given) => unknown)[],
+    given: Given,
+    handed: Failable,
+  ): Promise<void> {
+    if (handlers.length === 0) {
+      await this.settleUnheard(handed);
+      return;
+    }
+    const runs = handlers.map((handler) => this.run(handler, given, handed));
+    for (const run of runs) {
+      this.running.add(run);
+      void run.finally(() => this.running.delete(run));
+    }
+    await Promise.all(runs);
+  }
+
+  private async settleUnheard(handed: Failable): Promise<void> {
+    this.log.event("info", "update-unheard", { id: handed.id });
+    try {
+      await handed.ack();
+    } catch (error) {
+      this.trouble({ kind: "store", message: `the end of update ${handed.id} was not recorded: ${String(error)}` });
+    }
   }
 
   private async callSafely(event: string, listener: Listener, values: readonly unknown[]): Promise<void> {
@@ -84,17 +152,16 @@ export class Handlers {
     }
   }
 
-  private async run(handler: UpdateHandler, handed: HandedUpdate): Promise<void> {
-    const { id, update, redelivered, ack } = handed;
+  private async run<Given>(handler: (given: Given) => unknown, given: Given, handed: Failable): Promise<void> {
     try {
-      await handler({ id, update, redelivered, ack });
+      await handler(given);
     } catch (error) {
       await this.recordFailure(handed, String(error));
-      this.trouble({ kind: "handler", message: `a handler of update ${id} failed: ${String(error)}` });
+      this.trouble({ kind: "handler", message: `a handler of update ${handed.id} failed: ${String(error)}` });
     }
   }
 
-  private async recordFailure(handed: HandedUpdate, reason: string): Promise<void> {
+  private async recordFailure(handed: Failable, reason: string): Promise<void> {
     try {
       await handed.fail(reason);
     } catch (error) {
@@ -103,3 +170,5 @@ export class Handlers {
     }
   }
 }
+
+type Failable = Pick<HandedUpdate, "id" | "ack" | "fail">;

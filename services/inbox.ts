@@ -1,34 +1,22 @@
 /**
- * The way from a claimed journal entry to this instance's handlers.
+ * The way from a journal entry into this instance's hand.
  *
- * Owns: taking entries (a claim in the store is the durable receipt), handing them out in order, settling them: at
- * dispatch with `ack: "auto"` (at most once from there), on the handler's word with `ack: "explicit"` (at least once).
- * Does not own: which entries come here (the leader routes), what handlers do. Handlers are not awaited before the next
- * update is handed out: one that waits for a later update would wait for ever.
+ * Owns: taking entries (a claim in the store is the durable receipt), refusing them when the hand is full, passing them on
+ * in order. Does not own: which entries come here (the leader routes), what is in hand (`holdings.ts`), what becomes of
+ * them (`queue.ts`).
  *
- * Invariants: an entry is handed out once per acquisition, also when the answer to its claim was lost and it is claimed
- * again; entries are handed out in the order in which they were claimed.
+ * Invariants: an entry is passed on once per acquisition, also when the answer to its claim was lost and it is claimed
+ * again; entries are passed on in the order in which they were claimed.
  */
-import { attemptDelayMs } from "../machines/delivery.machine.ts";
+import { lane as laneNamed } from "../machines/ids.ts";
+import { isUrgentUpdate } from "../machines/shape.rules.ts";
 import { readUpdate } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import type { AcquisitionId, JournalSeq, Lane, SeatKey, UpdateId } from "../machines/ids.ts";
-import type { AdmittedUpdate, AdoptOutcome, ClaimOutcome, JournalEntry, MessageOwner } from "./ports.ts";
+import type { AdmittedUpdate, AdoptOutcome, ClaimOutcome, MessageOwner } from "./ports.ts";
+import { takenFrom } from "./holdings.ts";
+import type { Holdings, Taken } from "./holdings.ts";
 import type { OwnPlace, Runtime } from "./runtime.ts";
-
-/** An update as handlers get it. */
-export interface HandedUpdate {
-  /** The same for every delivery of this update. */
-  readonly id: string;
-  /** As Telegram sent it. */
-  readonly update: unknown;
-  /** An earlier process of this seat took it and died before it was done. */
-  readonly redelivered: boolean;
-  /** With explicit ack: the update is done. False = it was not ours to settle any more. */
-  readonly ack: () => Promise<boolean>;
-  /** With explicit ack: the handler failed; the update comes again later, at most twelve times. */
-  readonly fail: (reason: string) => Promise<boolean>;
-}
 
 /** An update that came to us, by the wire or from our own journal. */
 export interface Arrival {
@@ -39,47 +27,41 @@ export interface Arrival {
   readonly redelivered: boolean;
 }
 
-interface Taken {
-  readonly seq: JournalSeq;
-  readonly attempts: number;
-  readonly redelivered: boolean;
-  readonly acquisition: AcquisitionId;
-  /** The entry's body, read. */
-  readonly update: unknown;
+/** `full`: the hand has no room; no claim was made. */
+export type TakeOutcome = ClaimOutcome["kind"] | "full";
+
+/** Whether the entry is in our hand, or ended: nobody need give it to us again. */
+export const isTaken = (outcome: TakeOutcome): boolean =>
+  outcome === "claimed" || outcome === "repeated" || outcome === "settled" || outcome === "settledByUs";
+
+export interface HandState {
+  readonly holdings: Holdings;
+  /** Whether what is taken now goes to a handler at once: then, with `ack: "auto"`, the claim settles it. */
+  readonly isFlowing: () => boolean;
 }
-
-const takenFrom = ({ seq, attempts, redelivered, body }: JournalEntry, acquisition: AcquisitionId): Taken => ({
-  seq,
-  attempts,
-  redelivered,
-  acquisition,
-  update: JSON.parse(body),
-});
-
-/** Between two requests to a store that does not answer, in milliseconds. */
-const storeRetryMs = 250;
 
 export class Inbox {
   private readonly runtime: Runtime;
-  private readonly handOut: (update: HandedUpdate) => void;
-  /** What is claimed by us and not yet settled, by the acquisition under which it was taken. */
-  private readonly inHand = new Map<JournalSeq, AcquisitionId>();
-  private readonly taking = new Map<string, Promise<ClaimOutcome["kind"]>>();
+  private readonly hand: HandState;
+  private readonly passOn: (taken: Taken) => void;
+  private readonly taking = new Map<string, Promise<TakeOutcome>>();
   private isClosed = false;
   /** Entries claimed and not yet handed out follow each other through this chain. */
   private last: Promise<void> = Promise.resolve();
 
-  constructor(runtime: Runtime, handOut: (update: HandedUpdate) => void) {
+  constructor(runtime: Runtime, hand: HandState, passOn: (taken: Taken) => void) {
     this.runtime = runtime;
-    this.handOut = handOut;
+    this.hand = hand;
+    this.passOn = passOn;
   }
 
-  /** Claims what has arrived for our place and, unless it is in our hand already, hands it out. */
-  take(arrival: Arrival, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
+  /** Claims what has arrived for our place and, unless it is in our hand already, passes it on. */
+  take(arrival: Arrival, place: OwnPlace): Promise<TakeOutcome> {
     // One claim for an update at a time: of two, the later's answer could overtake the earlier's.
     const key = `${String(arrival.seq)}:${String(arrival.updateId)}`;
     const begun = this.taking.get(key);
     if (begun !== undefined) return begun;
+    if (!this.hand.holdings.hasRoom(this.taking.size, isUrgentUpdate(arrival.update))) return Promise.resolve("full");
     const taking = this.takeOnce(arrival, place).finally(() => {
       this.taking.delete(key);
     });
@@ -94,19 +76,26 @@ export class Inbox {
   async adopt(update: AdmittedUpdate | null, lane: Lane, place: OwnPlace): Promise<AdoptOutcome["kind"]> {
     const { store, stage, ids } = this.runtime.ports;
     const { seat, generation } = place;
+    // What waits in the journal is looked at again; what is new is the leader's to give again.
+    if (!this.hand.holdings.hasRoom(this.taking.size, false)) return update === null ? "adopted" : "full";
     const acquisition = ids.acquisition();
     const claimant = { seat, instanceId: this.runtime.settings.me, generation, acquisition };
     const asked = store.work.adopt({ update, lane, claimant, nowMs: stage.clock.nowMs() });
     const given = asked.then(async (outcome) => {
       const claimed = outcome.kind === "adopted" ? outcome.claimed : null;
-      return { give: claimed === null ? null : await this.prepare(takenFrom(claimed, acquisition), place), claimed };
+      const taken = claimed === null ? null : takenFrom(claimed, acquisition, false);
+      if (taken !== null) {
+        this.hand.holdings.take(taken);
+        await this.rememberMessage(taken, place);
+      }
+      return { taken };
     });
     this.last = this.last.then(async () => {
-      await this.giveWhenReady(given);
+      await this.passOnWhenGiven(given);
     });
     const { kind } = await asked;
     // What came due meanwhile follows at once; a failed look is made up for by the next.
-    if ((await given).claimed !== null && !this.isClosed)
+    if ((await given).taken !== null && !this.isClosed)
       this.adopt(null, lane, place).catch((error: unknown) => {
         stage.log.event("warn", "update-not-adopted", { reason: String(error) });
       });
@@ -118,37 +107,51 @@ export class Inbox {
     this.isClosed = true;
   }
 
-  private async takeOnce(arrival: Arrival, place: OwnPlace): Promise<ClaimOutcome["kind"]> {
+  private async takeOnce(arrival: Arrival, place: OwnPlace): Promise<TakeOutcome> {
     const acquisition = this.runtime.ports.ids.acquisition();
-    const given = this.claimSurely(arrival, place, acquisition).then((outcome) => {
-      const taken = this.takenBy(outcome, acquisition, arrival);
-      return { kind: outcome.kind, give: taken === null ? null : this.wayOut(taken) };
+    const isSettling = this.runtime.settings.ack === "auto" && this.hand.isFlowing();
+    const claimed = this.claimSurely(arrival, place, { acquisition, isSettling });
+    const given = claimed.then((outcome) => {
+      const taken = this.takenBy(outcome, arrival, { acquisition, isSettling });
+      if (taken !== null) this.hand.holdings.take(taken);
+      return { kind: outcome.kind, taken };
     });
-    // Handed out in the order in which takes began, whatever the order of the store's answers.
+    // Passed on in the order in which takes began, whatever the order of the store's answers.
     this.last = this.last.then(async () => {
-      await this.giveWhenReady(given);
+      await this.passOnWhenGiven(given);
     });
     return (await given).kind;
   }
 
   /** What an answer newly puts into our hand. */
-  private takenBy(outcome: ClaimOutcome, acquisition: AcquisitionId, arrival: Arrival): Taken | null {
-    if (outcome.kind === "claimed") return takenFrom(outcome.entry, acquisition);
+  private takenBy(outcome: ClaimOutcome, arrival: Arrival, { acquisition, isSettling }: Claiming): Taken | null {
+    if (outcome.kind === "claimed") return takenFrom(outcome.entry, acquisition, isSettling);
     // An earlier claim of ours went through and its answer did not reach us: only now do we know.
-    if (outcome.kind === "repeated" && this.inHand.get(outcome.entry.seq) !== outcome.acquisition)
-      return takenFrom(outcome.entry, outcome.acquisition);
+    if (outcome.kind === "repeated" && !this.hand.holdings.holds(outcome.entry.seq, outcome.acquisition))
+      return takenFrom(outcome.entry, outcome.acquisition, isSettling);
     // The same, and it is settled: the row is gone, but what arrived is in our hands.
-    if (outcome.kind === "settledByUs" && arrival.seq !== null)
-      return { seq: arrival.seq, attempts: 0, redelivered: arrival.redelivered, acquisition, update: arrival.update };
+    if (outcome.kind === "settledByUs" && arrival.seq !== null) {
+      const { seq, redelivered, update } = arrival;
+      return {
+        entry: { seq, lane: laneNamed("none"), attempts: 0, redelivered },
+        acquisition,
+        update,
+        isSettled: true,
+      };
+    }
     return null;
   }
 
   /**
    * Asks until the store has answered: a claim whose answer was lost may stand, and then only we can hand the entry out,
    * even if our registration is another one by now. One change puts on disk all that must be there before a handler sees
-   * the update: that it is ours, whose message it is, and, with `ack: "auto"`, that it is settled (at most once from there).
+   * the update: that it is ours, whose message it is, and, where it goes to a handler at once, that it is settled.
    */
-  private async claimSurely(arrival: Arrival, place: OwnPlace, acquisition: AcquisitionId): Promise<ClaimOutcome> {
+  private async claimSurely(
+    arrival: Arrival,
+    place: OwnPlace,
+    { acquisition, isSettling }: Claiming,
+  ): Promise<ClaimOutcome> {
     const { store, stage } = this.runtime.ports;
     const { seat, generation } = place;
     const { updateId, seq, update } = arrival;
@@ -158,7 +161,7 @@ export class Inbox {
       seq,
       claimant: { seat, instanceId: this.runtime.settings.me, generation, acquisition },
       owners: facts === null ? [] : ownersOf(facts, seat),
-      settleAtMs: this.runtime.settings.ack === "auto" ? stage.clock.nowMs() : null,
+      settleAtMs: isSettling ? stage.clock.nowMs() : null,
     };
     for (;;) {
       try {
@@ -166,89 +169,41 @@ export class Inbox {
       } catch (error) {
         stage.log.event("error", "update-not-claimed", { updateId, reason: String(error) });
         if (this.isClosed) throw error;
-        await this.pause();
+        await this.hand.holdings.pause();
       }
     }
   }
 
-  private pause(): Promise<void> {
-    return new Promise((resolve) => {
-      this.runtime.ports.stage.clock.setTimeout(resolve, storeRetryMs);
-    });
-  }
-
-  /** How to hand it out. With explicit ack it is in our hand until its handler is done. */
-  private wayOut(taken: Taken): () => void {
-    if (this.runtime.settings.ack === "auto")
-      return () => {
-        this.giveSettled(taken);
-      };
-    this.inHand.set(taken.seq, taken.acquisition);
-    return () => {
-      this.giveOpen(taken);
-    };
-  }
-
-  /** For what was claimed and no more: the rest of what must be on disk before a handler sees it. */
-  private async prepare(taken: Taken, place: OwnPlace): Promise<() => void> {
-    const give = this.wayOut(taken);
+  /** For what was claimed and no more: whose message it is must be on disk before a handler sees it. */
+  private async rememberMessage({ entry, update }: Taken, place: OwnPlace): Promise<void> {
     const { store, stage } = this.runtime.ports;
-    const facts = readUpdate(taken.update);
+    const facts = readUpdate(update);
     for (;;) {
       try {
         await store.ownership.record(facts === null ? [] : ownersOf(facts, place.seat));
-        return this.runtime.settings.ack === "explicit" || (await this.settle(taken)) ? give : () => undefined;
+        return;
       } catch (error) {
-        stage.log.event("error", "update-not-settled", { seq: taken.seq, reason: String(error) });
-        if (this.isClosed) return () => undefined;
-        await this.pause();
+        stage.log.event("error", "ownership-not-recorded", { seq: entry.seq, reason: String(error) });
+        if (this.isClosed) return;
+        await this.hand.holdings.pause();
       }
     }
   }
 
-  private async giveWhenReady(given: Promise<{ readonly give: (() => void) | null }>): Promise<void> {
+  private async passOnWhenGiven(given: Promise<{ readonly taken: Taken | null }>): Promise<void> {
     try {
-      const { give } = await given;
-      give?.();
+      const { taken } = await given;
+      if (taken !== null) this.passOn(taken);
     } catch (error) {
       this.runtime.ports.stage.log.event("error", "update-not-handed-out", { reason: String(error) });
     }
   }
+}
 
-  private giveOpen(taken: Taken): void {
-    this.handOut({
-      ...this.shown(taken),
-      ack: () => this.settle(taken),
-      fail: (reason) => this.fail(taken, reason),
-    });
-  }
-
-  private giveSettled(taken: Taken): void {
-    this.handOut({ ...this.shown(taken), ack: () => Promise.resolve(true), fail: () => Promise.resolve(false) });
-  }
-
-  private shown({ seq, redelivered, update }: Taken) {
-    return { id: String(seq), update, redelivered };
-  }
-
-  private async settle({ seq, acquisition }: Taken): Promise<boolean> {
-    const { store, stage } = this.runtime.ports;
-    const outcome = await store.work.settle({ seq, acquisition, nowMs: stage.clock.nowMs() });
-    this.letGo(seq, acquisition);
-    return outcome.kind === "settled";
-  }
-
-  private async fail({ seq, attempts, acquisition }: Taken, reason: string): Promise<boolean> {
-    const { store, stage } = this.runtime.ports;
-    const nextAttemptAtMs = stage.clock.nowMs() + attemptDelayMs(attempts + 1);
-    const outcome = await store.work.fail({ seq, acquisition, reason, nextAttemptAtMs });
-    this.letGo(seq, acquisition);
-    return outcome.kind === "returned";
-  }
-
-  private letGo(seq: JournalSeq, acquisition: AcquisitionId): void {
-    if (this.inHand.get(seq) === acquisition) this.inHand.delete(seq);
-  }
+interface Claiming {
+  readonly acquisition: AcquisitionId;
+  /** The claim settles the entry, too. */
+  readonly isSettling: boolean;
 }
 
 /** Calls on this message, and later reactions and edits, which name no thread, find their way by this record. */

@@ -22,22 +22,22 @@ import { provideActivation } from "./activation.ts";
 import { callAsInstance } from "./calls.ts";
 import type { ApiCall } from "../machines/calls.rules.ts";
 import { provideCleanup } from "./cleanup.ts";
+import { Holdings } from "./holdings.ts";
 import { Inbox } from "./inbox.ts";
-import type { HandedUpdate } from "./inbox.ts";
 import type { SecretCheck } from "./leader-handler.ts";
 import { createLeaseGate, provideLease } from "./lease.ts";
 import { provideOwner } from "./owner.ts";
 import { provideMembership } from "./membership.ts";
 import type { CallOutcome } from "./ports.ts";
+import { Queue } from "./queue.ts";
+import type { QueueHost } from "./queue.ts";
 import { createReceiver } from "./receiver.ts";
 import { chatOf, createSignal, emptyBoard } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
 import { bare, createOnStage, hostChart } from "./stage.ts";
 
 /** What the composition needs of its surroundings besides ports. */
-export interface Host {
-  /** Takes an update to its handlers. Must not throw. */
-  readonly handOut: (update: HandedUpdate) => void;
+export interface Host extends QueueHost {
   /** Resolves when no handler runs any more. */
   readonly drained: () => Promise<void>;
   readonly isSecret: SecretCheck;
@@ -46,6 +46,7 @@ export interface Host {
 export interface ComposedInstance {
   readonly actor: Actor<typeof instanceMachine>;
   readonly runtime: Runtime;
+  readonly queue: Queue;
   call(call: ApiCall): Promise<CallOutcome>;
   /** Closes what outlives the chart: our own endpoint. The ports stay open, they are the caller's. */
   dispose(): Promise<void>;
@@ -85,6 +86,21 @@ function provideSeating(runtime: Runtime) {
     }),
     cleanup: provideCleanup(runtime),
   };
+}
+
+/** What this instance takes from the journal, and what becomes of it. */
+function openHand(runtime: Runtime, host: QueueHost) {
+  const holdings = new Holdings(runtime);
+  const queue = new Queue(runtime, holdings, host);
+  const inbox = new Inbox(runtime, { holdings, isFlowing: () => queue.isFlowing() }, (taken) => {
+    queue.arrive(taken);
+  });
+  const closeHand = (): void => {
+    inbox.close();
+    holdings.close();
+    queue.dispose();
+  };
+  return { inbox, queue, closeHand };
 }
 
 const activationInput = (settings: Settings, start: ActivationStart) => ({
@@ -139,7 +155,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     onWayChanged: createSignal(),
     onPlaceMoved: createSignal(),
   };
-  const inbox = new Inbox(runtime, host.handOut);
+  const { inbox, queue, closeHand } = openHand(runtime, host);
   const receiver = createReceiver(runtime, inbox, host.isSecret);
   const path = (name: string): string => `${settings.me}/${name}`;
   const ignore = (): void => undefined;
@@ -147,6 +163,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     actors: {
       ...provideSeating(runtime),
       drainHost: fromPromise<undefined>(async () => {
+        await queue.close();
         await host.drained();
         return undefined;
       }),
@@ -169,9 +186,10 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
   return {
     actor: createOnStage(stage, machine, { id: settings.me, input: { me: settings.me, name: settings.name } }),
     runtime,
+    queue,
     call: (call) => callAsInstance(runtime, call),
     dispose: () => {
-      inbox.close();
+      closeHand();
       runtime.board.isOver = true;
       runtime.onWayChanged.fire();
       return receiver.close();

@@ -9,7 +9,8 @@ import type { Epoch, UpdateId } from "../machines/ids.ts";
 import { lane } from "../machines/ids.ts";
 import { pollingMachine } from "../machines/polling.machine.ts";
 import type { AdmitAnswer, AdmitRequest, FetchAnswer, FetchRequest } from "../machines/polling.machine.ts";
-import { allowedUpdates, laneOf, readUpdate } from "../machines/updates.rules.ts";
+import { isUrgentUpdate } from "../machines/shape.rules.ts";
+import { allowedUpdates, laneOf, readUpdate, urgentLaneOf } from "../machines/updates.rules.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { AdmittedUpdate, CallOutcome } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
@@ -47,7 +48,12 @@ function readAnswer(outcome: CallOutcome, jitter: number): FetchAnswer {
 /** An update as the journal keeps it. One that cannot be read has no lane of its own and is dropped with a reason later. */
 function asAdmitted(id: UpdateId, update: unknown): AdmittedUpdate {
   const facts = readUpdate(update);
-  return { updateId: id, lane: facts === null ? lane("none") : laneOf(facts), body: JSON.stringify(update) };
+  const ordinary = facts === null ? lane("none") : laneOf(facts);
+  return {
+    updateId: id,
+    lane: isUrgentUpdate(update) ? urgentLaneOf(ordinary) : ordinary,
+    body: JSON.stringify(update),
+  };
 }
 
 interface Fetch {

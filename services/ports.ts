@@ -47,6 +47,8 @@ import type {
 } from "../machines/threads.rules.ts";
 import type { Ack, Envelope, RequestEnvelope } from "../machines/wire/envelopes.ts";
 
+import type { AdmittedUpdate, JournalEntry, OfferStore, QueueStore } from "./ports/queue.ts";
+
 // ---------------------------------------------------------------------------------------------------------- host
 
 /** Time. The only source of it: charts get it through `after` delays, rules as `nowMs`. */
@@ -359,23 +361,6 @@ export interface CleanupStore {
   answerTo(id: string): Promise<OperatorAnswer | null>;
 }
 
-export interface AdmittedUpdate {
-  readonly updateId: UpdateId;
-  readonly lane: Lane;
-  /** The update as Telegram sent it, compact JSON. */
-  readonly body: string;
-}
-
-export interface JournalEntry extends AdmittedUpdate {
-  readonly seq: JournalSeq;
-  readonly admittedAtMs: number;
-  /** Handler failures so far. */
-  readonly attempts: number;
-  readonly nextAttemptAtMs: number;
-  /** An earlier holder of the seat took it and died before settling it. */
-  readonly redelivered: boolean;
-}
-
 export interface JournalStore {
   /** The next `update_id` to ask for, null before the first admission. */
   cursor(): Promise<UpdateId | null>;
@@ -502,6 +487,18 @@ export interface WorkStore {
   }): Promise<{ readonly kind: "returned" | "notYours" }>;
 }
 
+export type {
+  AdmittedUpdate,
+  HeldEntry,
+  Holder,
+  JournalEntry,
+  ListedEntry,
+  Offer,
+  OfferRefusal,
+  OfferStore,
+  QueueStore,
+} from "./ports/queue.ts";
+
 /** Which seat a message belongs to: written for what was sent and what was delivered, read for callbacks and reactions. */
 export interface OwnershipStore {
   record(entries: readonly MessageOwner[]): Promise<void>;
@@ -544,6 +541,8 @@ export interface Store {
   readonly cleanups: CleanupStore;
   readonly journal: JournalStore;
   readonly work: WorkStore;
+  readonly queue: QueueStore;
+  readonly offers: OfferStore;
   readonly ownership: OwnershipStore;
   readonly status: StatusStore;
   close(): Promise<void>;

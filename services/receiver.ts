@@ -11,6 +11,7 @@ import { lane } from "../machines/ids.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
 import type { Ack, AnyForwardRequest, Envelope, ForwardReceipt } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
+import { isTaken } from "./inbox.ts";
 import type { Arrival, Inbox } from "./inbox.ts";
 import type { AdmittedUpdate, Endpoint } from "./ports.ts";
 import type { OwnPlace, Runtime } from "./runtime.ts";
@@ -103,7 +104,7 @@ export function createReceiver(
     }
     const outcome = await inbox.take(arrivalOf(request), place);
     if (outcome === "stale") return refuse(requestId, wireText.staleGeneration);
-    if (outcome === "heldElsewhere" || outcome === "outOfOrder") return refuse(requestId, wireText.dispatchFailed);
+    if (!isTaken(outcome)) return refuse(requestId, wireText.dispatchFailed);
     return { kind: "bus.ack", requestId, ok: true, result: receipt };
   };
 

@@ -37,6 +37,8 @@ export interface Settings {
   readonly audience: Audience;
   readonly identity: ProtocolIdentity;
   readonly ack: "auto" | "explicit";
+  /** How the host takes updates: as they come, or prompts one at a time as turns. */
+  readonly host: "updates" | "turns";
   readonly lease: LeaseTimings;
   readonly seats: SeatTimings;
   readonly membership: MembershipTimings;

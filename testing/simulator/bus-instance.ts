@@ -16,7 +16,7 @@ import { defaultSeatTimings } from "../../machines/registration.machine.ts";
 import { readUpdate } from "../../machines/updates.rules.ts";
 import { capability, protocolVersion } from "../../machines/wire/constants.ts";
 import type { MemoryNetwork } from "../../adapters/transport/memory/network.ts";
-import type { HandedUpdate } from "../../services/inbox.ts";
+import type { HandedUpdate } from "../../services/queue.ts";
 import { composeInstance, type ComposedInstance } from "../../services/instance.ts";
 import type { Log, RequestHandler, Store, TelegramApi } from "../../services/ports.ts";
 import type { Settings } from "../../services/runtime.ts";
@@ -79,6 +79,7 @@ const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret"
   lease: defaultLeaseTimings,
   seats: defaultSeatTimings,
   membership: defaultMembershipTimings,
+  host: "updates",
   pollSeconds: 25,
   capabilityMs: 60_000,
   threadGraceMs: 600_000,
@@ -152,7 +153,7 @@ function handlerOf(traits: BusInstanceTraits, { process, id, call }: Handling) {
     });
     const run = Promise.all([answered, acknowledged]);
     running.add(run);
-    void run.then(() => running.delete(run));
+    return run.then(() => void running.delete(run));
   };
   const drained = async () => {
     await Promise.all(running);
@@ -225,6 +226,8 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
     settingsOf({ me: id, incarnation, name: traits.isNamed ? name : null, secret: ids.secret(), ack: traits.ack }),
     {
       handOut: (update) => handler.handOut(update),
+      runTurn: () => Promise.resolve(),
+      commandDone: () => undefined,
       drained: () => handler.drained(),
       isSecret: (given, expected) => given === expected,
     },
@@ -262,6 +265,7 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
     },
     error: (error: unknown) => hand.violate("chart/broke", `${name}: ${String(error)}`),
   });
+  composed.queue.listening.updates(true);
   actor.start();
   const leadsUnder = () => {
     const snapshot = actor.getSnapshot();

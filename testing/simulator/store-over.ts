@@ -5,7 +5,7 @@
  * Does not own: what the store does, the failures on the way.
  * Invariant: nothing reaches the store but through `ask`, so every write may be lost, late, or outlive its sender.
  */
-import type { Store } from "../../services/ports.ts";
+import type { OfferStore, Store } from "../../services/ports.ts";
 import { leaseOver, type Ask } from "./requests.ts";
 
 type AskStore = <Answer>(what: string, perform: () => Promise<Answer>) => Promise<Answer>;
@@ -25,9 +25,22 @@ const cleanupsOver = (ask: AskStore, cleanups: Store["cleanups"]): Store["cleanu
   answerTo: (id) => ask(`cleanups.answerTo ${id}`, () => cleanups.answerTo(id)),
 });
 
+const offersOver = (ask: AskStore, offers: OfferStore): OfferStore => ({
+  offer: (r) => ask(`offers.offer ${r.recipientSeat}`, () => offers.offer(r)),
+  offersTo: (r) => ask("offers.offersTo", () => offers.offersTo(r)),
+  accept: (r) => ask(`offers.accept ${r.id}`, () => offers.accept(r)),
+  cancel: (r) => ask(`offers.cancel ${r.id}`, () => offers.cancel(r)),
+  standing: (r) => ask("offers.standing", () => offers.standing(r)),
+  giveBack: (r) => ask("offers.giveBack", () => offers.giveBack(r)),
+  wish: (r) => ask(`offers.wish ${r.seq}`, () => offers.wish(r)),
+  takeWishes: (r) => ask("offers.takeWishes", () => offers.takeWishes(r)),
+  sitterOn: (r) => ask("offers.sitterOn", () => offers.sitterOn(r)),
+  list: (limit) => ask("offers.list", () => offers.list(limit)),
+});
+
 export function storeOver(request: Ask, inner: Store): Store {
   const ask: AskStore = (what, perform) => request({ what, canOutlive: true, perform });
-  const { seats, registrations, threads, cleanups, journal, work, ownership, status } = inner;
+  const { seats, registrations, threads, cleanups, journal, work, queue, offers, ownership, status } = inner;
   return {
     lease: leaseOver(request, inner.lease),
     seats: {
@@ -68,6 +81,11 @@ export function storeOver(request: Ask, inner: Store): Store {
       settle: (r) => ask(`work.settle ${r.seq}`, () => work.settle(r)),
       fail: (r) => ask(`work.fail ${r.seq}`, () => work.fail(r)),
     },
+    queue: {
+      settleAll: (r) => ask(`queue.settleAll ${r.entries.length}`, () => queue.settleAll(r)),
+      sweep: (r) => ask(`queue.sweep ${r.seq}`, () => queue.sweep(r)),
+    },
+    offers: offersOver(ask, offers),
     ownership: {
       record: (entries) => ask("ownership.record", () => ownership.record(entries)),
       ownerOf: (chat, message) => ask("ownership.ownerOf", () => ownership.ownerOf(chat, message)),

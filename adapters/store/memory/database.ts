@@ -12,6 +12,7 @@ import type {
   JournalSeq,
   MessageId,
   ChatId,
+  OfferId,
   SeatKey,
   ThreadTarget,
   UpdateId,
@@ -30,6 +31,8 @@ import type {
   BegunProvision,
   Binding,
   Fenced,
+  HeldEntry,
+  Holder,
   JournalEntry,
   MessageOwner,
   SeatClaim,
@@ -53,6 +56,18 @@ export interface OpenEntry {
   readonly entry: JournalEntry;
   readonly key: string;
   readonly claim: Claim | null;
+  /** Held out to another instance: nobody's to touch. */
+  readonly offer: OfferId | null;
+}
+
+export interface OfferState {
+  readonly id: OfferId;
+  readonly donor: Holder;
+  readonly recipient: Holder;
+  readonly seqs: readonly JournalSeq[];
+  readonly placement: string;
+  readonly status: "open" | "accepted";
+  readonly offeredAtMs: number;
 }
 
 export interface DeadLetter {
@@ -106,6 +121,9 @@ export class MemoryDatabase {
   /** Which tombstone an acquisition left, and the other way round. */
   private readonly settledBy = new Map<AcquisitionId, string>();
   private readonly settlerOf = new Map<string, AcquisitionId>();
+  /** In order of the offers. */
+  readonly offers = new Map<OfferId, OfferState>();
+  readonly wishes = new Map<JournalSeq, SeatKey>();
   readonly deadLetters = new Map<string, DeadLetter>();
   readonly owners = new Map<ChatId, Map<MessageId, SeatKey>>();
   readonly counters = new Map<string, number>();
@@ -121,6 +139,28 @@ export class MemoryDatabase {
   isRegistered(who: Pick<SeatRegistration, "seat" | "instanceId">): boolean {
     const present = this.registrations.get(who.seat);
     return present?.ended === null && present.instanceId === who.instanceId;
+  }
+
+  /** The entry, if it is held under this acquisition and not on offer to another instance. */
+  heldBy({ seq, acquisition }: HeldEntry): OpenEntry | null {
+    const open = this.updates.get(seq);
+    return open?.claim?.acquisition === acquisition && open.offer === null ? open : null;
+  }
+
+  endOffer(id: OfferId): void {
+    const seqs = this.offers.get(id)?.seqs ?? [];
+    for (const seq of seqs) {
+      const open = this.updates.get(seq);
+      if (open?.offer === id) this.replaceEntry({ ...open, offer: null });
+    }
+    this.offers.delete(id);
+  }
+
+  /** Ends the open offers by and to a seat, but those of `keep`. */
+  voidOffers(seat: SeatKey, keep: InstanceId | null): void {
+    for (const { id, status, donor, recipient } of [...this.offers.values()])
+      if (status === "open" && [donor, recipient].some((each) => each.seat === seat && each.instanceId !== keep))
+        this.endOffer(id);
   }
 
   replaceEntry(open: OpenEntry): void {

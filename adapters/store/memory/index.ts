@@ -8,8 +8,10 @@ import { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { journalStore } from "./journal.ts";
 import { cleanupStore } from "./cleanup-store.ts";
 import { leaseStore } from "./lease.ts";
+import { offerStore } from "./offers.ts";
 import { seatStore } from "./seats.ts";
 import { ownershipStore, statusStore } from "./status.ts";
+import { queueStore } from "./queue.ts";
 import { registrationStore } from "./registrations.ts";
 import { threadStore } from "./threads.ts";
 import { workStore } from "./work.ts";
@@ -28,6 +30,8 @@ export function openMemoryStore(options: { readonly database: MemoryDatabase; re
     cleanups: cleanupStore(handle),
     journal: journalStore(handle),
     work: workStore(handle),
+    queue: queueStore(handle),
+    offers: offerStore(handle),
     ownership: ownershipStore(handle),
     status: statusStore(handle, clock),
     close: () => {

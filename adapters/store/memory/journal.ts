@@ -29,8 +29,8 @@ function add(db: MemoryDatabase, key: string, update: AdmittedUpdate, nowMs: num
   db.lastSeq += 1;
   const seq = journalSeq(db.lastSeq);
   const { updateId, lane, body } = update;
-  const times = { admittedAtMs: nowMs, attempts: 0, nextAttemptAtMs: nowMs, redelivered: false };
-  db.updates.set(seq, { key, claim: null, entry: { seq, updateId, lane, body, ...times } });
+  const times = { admittedAtMs: nowMs, attempts: 0, nextAttemptAtMs: nowMs, redelivered: false, assignedTo: null };
+  db.updates.set(seq, { key, claim: null, offer: null, entry: { seq, updateId, lane, body, ...times } });
   db.openKeys.add(key);
   db.openById.set(updateId, [...(db.openById.get(updateId) ?? []), seq]);
 }

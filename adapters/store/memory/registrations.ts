@@ -37,14 +37,16 @@ export function endByHolder({ db }: MemoryHandle, seat: SeatKey, instanceId: Ins
   if (db.registrations.get(seat)?.instanceId === instanceId) endNow(db, seat, "stopped", atMs);
   for (const open of db.updates.values())
     if (open.claim?.seat === seat && open.claim.instanceId === instanceId)
-      db.replaceEntry({ ...open, claim: null, entry: { ...open.entry, redelivered: true } });
+      db.replaceEntry({ ...open, claim: null, offer: null, entry: { ...open.entry, redelivered: true } });
+  db.voidOffers(seat, null);
 }
 
 /** Entries in hand of the seat's instances, but for `keeping`, go back to pending. */
 export function returnWork({ db }: MemoryHandle, seat: SeatKey, keeping: InstanceId | null): void {
   for (const open of db.updates.values())
     if (open.claim?.seat === seat && open.claim.instanceId !== keeping)
-      db.replaceEntry({ ...open, claim: null, entry: { ...open.entry, redelivered: true } });
+      db.replaceEntry({ ...open, claim: null, offer: null, entry: { ...open.entry, redelivered: true } });
+  db.voidOffers(seat, keeping);
 }
 
 export function registrationStore(handle: MemoryHandle): RegistrationStore {

@@ -3,9 +3,8 @@
  *
  * Owns: taking, settling and returning entries. Does not own: when a dead holder's claims end (`registrations.commit`).
  */
-import type { AcquisitionId, JournalSeq } from "../../../machines/ids.ts";
 import type { AdoptOutcome, ClaimOutcome, ClaimRequest, WorkStore } from "../../../services/ports.ts";
-import type { MemoryDatabase, MemoryHandle, OpenEntry } from "./database.ts";
+import type { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { addUnknown } from "./journal.ts";
 import { returnWork } from "./registrations.ts";
 
@@ -60,10 +59,6 @@ function adoptEntry(
 
 export function workStore(handle: MemoryHandle): WorkStore {
   const { db } = handle;
-  const held = (seq: JournalSeq, acquisition: AcquisitionId): OpenEntry | null => {
-    const open = db.updates.get(seq);
-    return open?.claim?.acquisition === acquisition ? open : null;
-  };
   return {
     claim: (request) => handle.run(() => claimEntry(db, request)),
 
@@ -71,7 +66,7 @@ export function workStore(handle: MemoryHandle): WorkStore {
 
     settle: ({ seq, acquisition, nowMs }) =>
       handle.run(() => {
-        const open = held(seq, acquisition);
+        const open = db.heldBy({ seq, acquisition });
         if (open === null) return { kind: db.wasSettledBy(acquisition) ? "settled" : "notYours" } as const;
         db.bury(open, nowMs);
         return { kind: "settled" } as const;
@@ -79,7 +74,7 @@ export function workStore(handle: MemoryHandle): WorkStore {
 
     fail: ({ seq, acquisition, nextAttemptAtMs }) =>
       handle.run(() => {
-        const open = held(seq, acquisition);
+        const open = db.heldBy({ seq, acquisition });
         if (open === null) return { kind: "notYours" } as const;
         const entry = { ...open.entry, attempts: open.entry.attempts + 1, nextAttemptAtMs };
         db.replaceEntry({ ...open, claim: null, entry });

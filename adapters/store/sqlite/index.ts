@@ -11,7 +11,9 @@ import { journalStore } from "./journal.ts";
 import { cleanupStore } from "./cleanup-store.ts";
 import { leaseStore } from "./lease.ts";
 import { openDatabase } from "./open.ts";
+import { offerStore } from "./offers.ts";
 import { ownershipStore } from "./ownership.ts";
+import { queueStore } from "./queue.ts";
 import { registrationStore } from "./registrations.ts";
 import { seatStore } from "./seats.ts";
 import { statusStore } from "./status.ts";
@@ -43,6 +45,8 @@ export async function openSqliteStore(options: {
     cleanups: cleanupStore(connection),
     journal: journalStore(connection),
     work: workStore(connection, clock),
+    queue: queueStore(connection),
+    offers: offerStore(connection),
     ownership: ownershipStore(connection, clock),
     status: statusStore(connection, clock),
     close: () =>

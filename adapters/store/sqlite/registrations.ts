@@ -10,6 +10,7 @@ import type { RegistrationStore, SeatEnd, SeatRegistration } from "../../../serv
 import { cancelCleanup, intendCleanup, isThreadGone } from "./cleanups.ts";
 import type { Connection } from "./connection.ts";
 import { writeAsLeader } from "./lease.ts";
+import { voidOffers } from "./offers.ts";
 import { incarnationOf, targetOf, threadOf, type TargetRow, type ThreadRow } from "./rows.ts";
 
 /** The thread's columns are all NULL for a seat that has the whole chat. */
@@ -37,7 +38,7 @@ const sql = {
       chat_id = excluded.chat_id, thread_id = excluded.thread_id, slot = excluded.slot,
       thread_name = excluded.thread_name, at_ms = excluded.at_ms, grace_ms = excluded.grace_ms,
       ended = NULL, ended_at_ms = NULL, unprovable_since_ms = NULL, unprovable_reason = NULL`,
-  reclaim: `UPDATE updates SET redelivered = 1,
+  reclaim: `UPDATE updates SET redelivered = 1, offer = NULL,
       claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL
     WHERE claim_acquisition IS NOT NULL AND claim_seat = ? AND claim_instance IS NOT ?`,
   get: "SELECT instance_id, generation, ended, grace_ms FROM registrations WHERE seat = ?",
@@ -46,7 +47,7 @@ const sql = {
   bound: "SELECT chat_id, thread_id FROM bindings WHERE seat = ?",
   ofThread: "SELECT seat FROM registrations WHERE chat_id = ? AND thread_id = ? AND ended IS NULL",
   forget: "DELETE FROM seat_claims WHERE seat = ? AND instance_id = ?",
-  reclaimOf: `UPDATE updates SET redelivered = 1,
+  reclaimOf: `UPDATE updates SET redelivered = 1, offer = NULL,
       claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL
     WHERE claim_acquisition IS NOT NULL AND claim_seat = ? AND claim_instance = ?`,
   holder: "SELECT instance_id, grace_ms FROM seat_claims WHERE seat = ?",
@@ -126,11 +127,13 @@ export function endByHolder(connection: Connection, seat: SeatKey, instanceId: I
   const row = connection.sql<RegistrationRow>(sql.get).get(seat);
   if (row?.instance_id === instanceId) endNow(connection, seat, "stopped", atMs);
   connection.sql(sql.reclaimOf).run(seat, instanceId);
+  voidOffers(connection, seat, null);
 }
 
 /** What earlier instances of the seat had in hand goes back. */
 export function putBackEarlier(connection: Connection, seat: SeatKey, instanceId: InstanceId): void {
   connection.sql(sql.reclaim).run(seat, instanceId);
+  voidOffers(connection, seat, instanceId);
 }
 
 export function registrationStore(connection: Connection): RegistrationStore {
@@ -148,6 +151,7 @@ export function registrationStore(connection: Connection): RegistrationStore {
         connection.sql(sql.put).run(seat, instanceId, generation, proof, chatId, threadId, slot, name, atMs, graceMs);
         if (thread !== null) cancelCleanup(connection, thread.target);
         connection.sql(sql.reclaim).run(seat, instanceId);
+        voidOffers(connection, seat, instanceId);
         return { kind: "committed" } as const;
       }),
 
@@ -159,6 +163,7 @@ export function registrationStore(connection: Connection): RegistrationStore {
         endNow(connection, seat, reason, atMs);
         if (reason === "forgotten") connection.sql(sql.forget).run(seat, row.instance_id);
         connection.sql(sql.reclaim).run(seat, null);
+        voidOffers(connection, seat, null);
         return { kind: "ended" } as const;
       }),
   };

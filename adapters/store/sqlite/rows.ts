@@ -42,7 +42,7 @@ export const threadOf = (row: ThreadRow): BoundThread => ({
 });
 
 export const entryColumns =
-  "u.seq, u.update_id, u.lane, u.body, u.admitted_at_ms, u.attempts, u.next_attempt_at_ms, u.redelivered";
+  "u.seq, u.update_id, u.lane, u.body, u.admitted_at_ms, u.attempts, u.next_attempt_at_ms, u.redelivered, u.assigned_seat";
 
 export interface EntryRow {
   readonly seq: JournalSeq;
@@ -53,6 +53,7 @@ export interface EntryRow {
   readonly attempts: number;
   readonly next_attempt_at_ms: number;
   readonly redelivered: 0 | 1;
+  readonly assigned_seat: SeatKey | null;
 }
 
 export const entryOf = (row: EntryRow): JournalEntry => ({
@@ -64,6 +65,7 @@ export const entryOf = (row: EntryRow): JournalEntry => ({
   attempts: row.attempts,
   nextAttemptAtMs: row.next_attempt_at_ms,
   redelivered: row.redelivered === 1,
+  assignedTo: row.assigned_seat,
 });
 
 export interface BindingRow extends ThreadRow {

@@ -9,9 +9,10 @@
  *    failed, is not overtaken.
  * 3. Only the exact acquisition settles or returns an entry.
  */
-import type { AcquisitionId, InstanceId, JournalSeq, SeatKey } from "../../../machines/ids.ts";
+import type { AcquisitionId, InstanceId, SeatKey } from "../../../machines/ids.ts";
 import type { AdoptOutcome, Claimant, ClaimOutcome, ClaimRequest, Clock, WorkStore } from "../../../services/ports.ts";
 import type { Connection } from "./connection.ts";
+import { heldSql, isHeld, wasSettledBy } from "./held.ts";
 import { addUnknown, bury } from "./journal.ts";
 import { recordOwners } from "./ownership.ts";
 import { isCurrent, putBackEarlier } from "./registrations.ts";
@@ -25,6 +26,7 @@ interface ClaimableRow extends EntryRow {
 
 /** Exported for the tests that read the query plans. */
 export const workSql = {
+  ...heldSql,
   // Ids restart, so several entries may carry one id: they are claimed in order of admission.
   earliest: `SELECT ${entryColumns}, u.claim_seat, u.claim_instance, u.claim_acquisition
     FROM updates AS u INDEXED BY updates_by_id WHERE u.update_id = ? ORDER BY u.seq LIMIT 1`,
@@ -44,12 +46,9 @@ export const workSql = {
   heldBy: `SELECT ${entryColumns} FROM updates AS u INDEXED BY updates_claimed
     WHERE u.claim_acquisition IS NOT NULL AND u.claim_seat = ? AND u.claim_instance = ? AND u.claim_acquisition = ?`,
   seatHolder: "SELECT instance_id FROM seat_claims WHERE seat = ?",
-  wasSettledBy:
-    "SELECT 1 FROM tombstones INDEXED BY tombstones_by_acquisition WHERE acquisition IS NOT NULL AND acquisition = ?",
-  isHeld: "SELECT 1 FROM updates WHERE seq = ? AND claim_acquisition = ?",
   putBack: `UPDATE updates SET attempts = attempts + 1, next_attempt_at_ms = ?, last_failure = ?,
       claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL
-    WHERE seq = ? AND claim_acquisition = ?`,
+    WHERE seq = ? AND claim_acquisition = ? AND offer IS NULL`,
 } as const;
 
 const isHeldBy = (row: ClaimableRow, { seat, instanceId }: Claimant): boolean =>
@@ -109,12 +108,7 @@ function claimEntry(connection: Connection, request: ClaimRequest, nowMs: number
   return outcome;
 }
 
-const wasSettledBy = (connection: Connection, acquisition: AcquisitionId): boolean =>
-  connection.sql(workSql.wasSettledBy).get(acquisition) !== undefined;
-
 export function workStore(connection: Connection, clock: Clock): WorkStore {
-  const isHeld = (seq: JournalSeq, acquisition: AcquisitionId): boolean =>
-    connection.sql(workSql.isHeld).get(seq, acquisition) !== undefined;
   return {
     claim: (request) => connection.write(() => claimEntry(connection, request, clock.nowMs())),
 
@@ -122,7 +116,7 @@ export function workStore(connection: Connection, clock: Clock): WorkStore {
 
     settle: ({ seq, acquisition, nowMs }) =>
       connection.write(() => {
-        if (!isHeld(seq, acquisition))
+        if (!isHeld(connection, { seq, acquisition }))
           return { kind: wasSettledBy(connection, acquisition) ? "settled" : "notYours" } as const;
         bury(connection, seq, nowMs);
         return { kind: "settled" } as const;

@@ -20,7 +20,7 @@ import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
 import { defaultMembershipTimings } from "../../../machines/membership.machine.ts";
 import { defaultSeatTimings } from "../../../machines/registration.machine.ts";
 import { capability, protocolVersion, type ProtocolIdentity } from "../../../machines/wire/constants.ts";
-import type { HandedUpdate } from "../../../services/inbox.ts";
+import type { HandedUpdate } from "../../../services/queue.ts";
 import { composeInstance, type ComposedInstance } from "../../../services/instance.ts";
 import type { Ports } from "../../../services/runtime.ts";
 import type { Ids, Log, Processes, Store, TelegramApi, Transport } from "../../../services/ports.ts";
@@ -103,6 +103,7 @@ export function openLab(options: LabOptions): Lab {
       audience: { user: options.chat, chat: chatId(options.chat) },
       identity,
       ack: "auto",
+      host: "updates",
       lease: defaultLeaseTimings,
       seats: defaultSeatTimings,
       membership: defaultMembershipTimings,
@@ -111,8 +112,18 @@ export function openLab(options: LabOptions): Lab {
       threadGraceMs: 600_000,
       unprovableAfterMs: null,
     },
-    { handOut: options.handOut, drained: () => Promise.resolve(), isSecret: sameSecret },
+    {
+      handOut: (update) => {
+        options.handOut(update);
+        return Promise.resolve();
+      },
+      runTurn: () => Promise.resolve(),
+      commandDone: () => undefined,
+      drained: () => Promise.resolve(),
+      isSecret: sameSecret,
+    },
   );
+  instance.queue.listening.updates(true);
   instance.actor.start();
   return {
     instance,

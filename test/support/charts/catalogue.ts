@@ -9,6 +9,8 @@ import type { ActivationEvent } from "../../../machines/activation.machine.ts";
 import { cleanupMachine } from "../../../machines/cleanup.machine.ts";
 import { deliveryMachine } from "../../../machines/delivery.machine.ts";
 import type { DeliveryEvent } from "../../../machines/delivery.machine.ts";
+import { groupingMachine } from "../../../machines/grouping.machine.ts";
+import type { GroupingEvent } from "../../../machines/grouping.machine.ts";
 import { instanceMachine } from "../../../machines/instance.machine.ts";
 import type { InstanceEvent } from "../../../machines/instance.machine.ts";
 import { leaseMachine } from "../../../machines/lease.machine.ts";
@@ -20,6 +22,8 @@ import type { OwnerEvent } from "../../../machines/owner.contract.ts";
 import { pollingMachine } from "../../../machines/polling.machine.ts";
 import type { PollingCommand } from "../../../machines/polling.machine.ts";
 import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
+import { queueMachine } from "../../../machines/queue.machine.ts";
+import type { QueueEvent } from "../../../machines/queue.machine.ts";
 import { reconciliationMachine } from "../../../machines/reconciliation.machine.ts";
 import type { ReconciliationEvent } from "../../../machines/reconciliation.machine.ts";
 import { registrationMachine } from "../../../machines/registration.machine.ts";
@@ -69,6 +73,12 @@ export const charts: readonly CataloguedChart[] = [
     file: "delivery.machine.ts",
     machine: deliveryMachine,
     events: eventsOf<DeliveryEvent>({ "seats.changed": true }),
+    companions: [],
+  },
+  {
+    file: "grouping.machine.ts",
+    machine: groupingMachine,
+    events: eventsOf<GroupingEvent>({ "part.arrived": true, "group.close": true }),
     companions: [],
   },
   {
@@ -142,6 +152,26 @@ export const charts: readonly CataloguedChart[] = [
   },
   // Sent none, too.
   { file: "provisioning.machine.ts", machine: provisioningMachine, events: [], companions: [] },
+  {
+    file: "queue.machine.ts",
+    machine: queueMachine,
+    events: eventsOf<QueueEvent>({
+      "aside.arrived": true,
+      "aside.ended": true,
+      "host.attached": true,
+      "host.detached": true,
+      "host.held": true,
+      "host.released": true,
+      "item.opened": true,
+      "item.grown": true,
+      "item.closed": true,
+      "item.reacted": true,
+      "item.offered": true,
+      "offer.ended": true,
+      "command.given": true,
+    }),
+    companions: [],
+  },
   {
     file: "reconciliation.machine.ts",
     machine: reconciliationMachine,

@@ -24,7 +24,7 @@ import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
 import { defaultMembershipTimings } from "../../../machines/membership.machine.ts";
 import { defaultSeatTimings } from "../../../machines/registration.machine.ts";
 import { capability, protocolVersion } from "../../../machines/wire/constants.ts";
-import type { HandedUpdate } from "../../../services/inbox.ts";
+import type { HandedUpdate } from "../../../services/queue.ts";
 import { composeInstance } from "../../../services/instance.ts";
 import type { Link, Store, TelegramApi, Transport } from "../../../services/ports.ts";
 
@@ -157,6 +157,7 @@ const composed = composeInstance(
       capabilities: [capability.durableAdmission, capability.sharedStore],
     },
     ack: "explicit",
+    host: "updates",
     lease: defaultLeaseTimings,
     seats: defaultSeatTimings,
     membership: defaultMembershipTimings,
@@ -173,7 +174,10 @@ const composed = composeInstance(
       open.set(handed.id, handed);
       const { id, update, redelivered } = handed;
       tell({ type: "update", id, update, ...(redelivered ? { redelivered } : {}) });
+      return Promise.resolve();
     },
+    runTurn: () => Promise.resolve(),
+    commandDone: () => undefined,
   },
 );
 
@@ -193,4 +197,5 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   const { type, id } = JSON.parse(line) as { type: string; id: string }; // the test's own lines
   if (type === "ack") void open.get(id)?.ack();
 });
+composed.queue.listening.updates(true);
 composed.actor.start();

@@ -17,7 +17,7 @@ import { defaultSeatTimings } from "../../../machines/registration.machine.ts";
 import { roleOf } from "../../../machines/role.rules.ts";
 import { capability } from "../../../machines/wire/constants.ts";
 import type { Ack, Envelope, Registration } from "../../../machines/wire/envelopes.ts";
-import type { HandedUpdate } from "../../../services/inbox.ts";
+import type { HandedUpdate } from "../../../services/queue.ts";
 import { composeInstance } from "../../../services/instance.ts";
 import type { ComposedInstance } from "../../../services/instance.ts";
 import type { Ids, Processes, Store } from "../../../services/ports.ts";
@@ -142,6 +142,7 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
         capabilities: [capability.durableAdmission, capability.sharedStore],
       },
       ack: "auto",
+      host: "updates",
       lease: defaultLeaseTimings,
       seats: defaultSeatTimings,
       membership: defaultMembershipTimings,
@@ -151,11 +152,17 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
       unprovableAfterMs: null,
     },
     {
-      handOut: (update) => void handed.push(update),
+      handOut: (update) => {
+        handed.push(update);
+        return Promise.resolve();
+      },
+      runTurn: () => Promise.resolve(),
+      commandDone: () => undefined,
       drained: () => Promise.resolve(),
       isSecret: (given, expected) => given === expected,
     },
   );
+  instance.queue.listening.updates(true);
   instance.actor.start();
   onTestFinished(async () => {
     instance.actor.stop();

@@ -54,7 +54,7 @@ describe("authorisation, before any effect (updates/OP-33)", () => {
   });
 
   it("lets an update pass that the audience may cause", () => {
-    expect(start().requests).toEqual({ findOwner: { facts: facts() } });
+    expect(start().requests).toEqual({ findOwner: { seq: 9, facts: facts() } });
   });
 
   it("asks the store again when the drop was not observed, and is fenced when the epoch is over", () => {
@@ -72,7 +72,7 @@ describe("a handler that failed", () => {
     expect(delivery.requests).toEqual({});
     expect(delivery.timers).toEqual({ untilNextAttempt: 1_000, patience });
     expect(delivery.send({ type: "seats.changed" }).state).toBe("trying.retryWait");
-    expect(delivery.after("untilNextAttempt").requests).toEqual({ findOwner: { facts: facts() } });
+    expect(delivery.after("untilNextAttempt").requests).toEqual({ findOwner: { seq: 9, facts: facts() } });
   });
 
   it("has a last attempt; after it the update is a dead letter", () => {
@@ -126,14 +126,14 @@ describe("routing", () => {
 
   it("goes on looking while a seat changes hands, however often", () => {
     const delivery = overtaken().send({ type: "seats.changed" });
-    expect(delivery.requests).toEqual({ findOwner: { facts: facts() } });
+    expect(delivery.requests).toEqual({ findOwner: { seq: 9, facts: facts() } });
     expect(delivery.state).toBe("trying.routing.outdated");
   });
 
   it("looks again when it found nobody and a seat changed hands meanwhile: the answer may be older", () => {
     const delivery = overtaken().answer("findOwner", toAbsent);
     expect(delivery.state).toBe("trying.routing.current");
-    expect(delivery.requests).toEqual({ findOwner: { facts: facts() } });
+    expect(delivery.requests).toEqual({ findOwner: { seq: 9, facts: facts() } });
     expect(delivery.facts).toEqual([]);
     delivery.answer("findOwner", toAbsent);
     expect(delivery.facts).toEqual([{ type: "delivery.waiting", seat: mySeat }]);
@@ -189,7 +189,7 @@ describe("forwarding", () => {
     const delivery = lost();
     expect(delivery.state).toBe("trying.asking");
     expect(delivery.send({ type: "seats.changed" }).state).toBe("trying.asking");
-    expect(delivery.after("refusalPause").requests).toEqual({ findOwner: { facts: facts() } });
+    expect(delivery.after("refusalPause").requests).toEqual({ findOwner: { seq: 9, facts: facts() } });
     delivery.answer("findOwner", toFollower).answer("forwardUpdate", { kind: "accepted" });
     expect(delivery.facts).toEqual([{ type: "delivery.accepted", seat: mySeat }]);
   });
@@ -261,7 +261,7 @@ it("reads like this from a retry to being given back", () => {
   expect(delivery.trace()).toMatchInlineSnapshot(`
     "start → trying.retryWait
     after untilNextAttempt → trying.routing.current
-      asks findOwner (facts: …)
+      asks findOwner (seq: 9, facts: …)
     findOwner answered seat (seat: manual:profile:one, recipient: …) → trying.forwarding
       asks forwardUpdate (seq: 9, seat: manual:profile:one, recipient: …)
     forwardUpdate answered refused (reason: stale) → trying.pausing

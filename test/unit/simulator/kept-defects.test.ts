@@ -15,6 +15,7 @@ import {
   type Incarnation,
   journalSeq,
 } from "../../../machines/ids.ts";
+import { Holdings } from "../../../services/holdings.ts";
 import { Inbox } from "../../../services/inbox.ts";
 import { providePolling } from "../../../services/polling.ts";
 import type { Clock, Store } from "../../../services/ports.ts";
@@ -118,6 +119,9 @@ const losingOneClaim = (real: Store): Partial<Store> => {
   };
 };
 
+/** What it holds; nobody handles anything, so nothing is settled on the way in. */
+const handOf = (runtime: Runtime) => ({ holdings: new Holdings(runtime), isFlowing: () => false });
+
 describe("a claim whose answer was lost", () => {
   test("is handed out all the same, in a line of whole instances", async () => {
     const force = { ...calm, storeAnswerLost: 0.2 };
@@ -128,7 +132,7 @@ describe("a claim whose answer was lost", () => {
   test("is asked again until the store has answered", async () => {
     const { runtime, fire } = await createLine(losingOneClaim);
     const handed: unknown[] = [];
-    const inbox = new Inbox(runtime, (update) => void handed.push(update.id));
+    const inbox = new Inbox(runtime, handOf(runtime), ({ entry }) => void handed.push(String(entry.seq)));
     const taking = inbox.take(arrival(1), place);
     await settlePromises();
     expect(handed).toEqual([]);
@@ -141,7 +145,7 @@ describe("a claim whose answer was lost", () => {
   test("is not overtaken by the next update of the thread", async () => {
     const { runtime, fire } = await createLine(losingOneClaim);
     const handed: unknown[] = [];
-    const inbox = new Inbox(runtime, (update) => void handed.push(update.id));
+    const inbox = new Inbox(runtime, handOf(runtime), ({ entry }) => void handed.push(String(entry.seq)));
     void inbox.take(arrival(1), place);
     await settlePromises();
     // The leader sees that the first is in hand, and forwards the second.

@@ -55,7 +55,13 @@ export function journalContract(make: () => Promise<Harness>): void {
     const outcome = await the.admit(store, epoch, [the.update(5), the.update(6, "lane-2"), the.update(7)]);
     expect(outcome).toEqual({ kind: "admitted", added: 3, duplicates: 0 });
     expect(await store.journal.cursor()).toBe(8);
-    const at = { admittedAtMs: the.startMs, nextAttemptAtMs: the.startMs, attempts: 0, redelivered: false };
+    const at = {
+      admittedAtMs: the.startMs,
+      nextAttemptAtMs: the.startMs,
+      attempts: 0,
+      redelivered: false,
+      assignedTo: null,
+    };
     expect(await store.journal.heads({ ...the.oneEach, except: [], limit: 9 })).toEqual([
       { ...the.update(5), seq: 1, ...at },
       { ...the.update(6, "lane-2"), seq: 2, ...at },

@@ -7,6 +7,7 @@ import { describe } from "vitest";
 import { cleanupsContract } from "./contract-cleanups.ts";
 import { journalContract } from "./contract-journal.ts";
 import { leaseContract } from "./contract-lease.ts";
+import { offersContract } from "./contract-offers.ts";
 import { threadsKeptContract } from "./contract-threads-kept.ts";
 import { threadsContract } from "./contract-threads.ts";
 import { workContract } from "./contract-work.ts";
@@ -18,5 +19,6 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
   describe(`${name} store: what is kept of threads`, () => threadsKeptContract(make));
   describe(`${name} store: clean-ups`, () => cleanupsContract(make));
   describe(`${name} store: journal`, () => journalContract(make));
+  describe(`${name} store: queue and offers`, () => offersContract(make));
   describe(`${name} store: work, ownership, status`, () => workContract(make));
 }

@@ -7,7 +7,9 @@
  * - `updates` holds open entries only. An entry is *unclaimed* while `claim_acquisition` is NULL; two partial indexes
  *   split it by that, so neither the heads of the lanes nor the claims of a seat are ever searched for.
  * - `journal_size` is kept by triggers: counting 100,000 rows at each admission would make depth cost something.
- * - `outbox` and `offers` exist from the start and are filled by later parts.
+ * - An entry with an `offer` is in its donor's hand and nobody's to touch, until the offer ends. `assigned_seat` is where an
+ *   entry belongs that was moved away from the owner of its thread.
+ * - `outbox` exists from the start and is filled by later parts.
  */
 export const migration001 = {
   version: 1,
@@ -29,11 +31,13 @@ CREATE TABLE updates (
   admitted_at_ms REAL NOT NULL,
   attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at_ms REAL NOT NULL,
   last_failure TEXT, redelivered INTEGER NOT NULL DEFAULT 0,
-  claim_seat TEXT, claim_instance TEXT, claim_generation TEXT, claim_acquisition TEXT
+  claim_seat TEXT, claim_instance TEXT, claim_generation TEXT, claim_acquisition TEXT,
+  offer TEXT, assigned_seat TEXT
 ) STRICT;
 CREATE INDEX updates_by_id ON updates (update_id, digest);
 CREATE INDEX updates_unclaimed ON updates (lane, seq) WHERE claim_acquisition IS NULL;
 CREATE INDEX updates_retried ON updates (lane, seq) WHERE attempts > 0;
+CREATE INDEX updates_offered ON updates (offer) WHERE offer IS NOT NULL;
 CREATE INDEX updates_claimed ON updates (claim_seat, claim_instance) WHERE claim_acquisition IS NOT NULL;
 
 CREATE TABLE journal_size (id INTEGER PRIMARY KEY CHECK (id = 1), entries INTEGER NOT NULL) STRICT;
@@ -128,9 +132,14 @@ CREATE TABLE outbox (
 ) STRICT;
 
 CREATE TABLE offers (
-  id TEXT PRIMARY KEY, donor_seat TEXT NOT NULL, recipient_seat TEXT NOT NULL, entries TEXT NOT NULL,
-  status TEXT NOT NULL, offered_at_ms REAL NOT NULL
+  id TEXT PRIMARY KEY, donor_seat TEXT NOT NULL, donor_instance TEXT NOT NULL,
+  recipient_seat TEXT NOT NULL, recipient_instance TEXT NOT NULL,
+  entries TEXT NOT NULL, placement TEXT NOT NULL, status TEXT NOT NULL, offered_at_ms REAL NOT NULL
 ) STRICT;
+CREATE INDEX offers_by_recipient ON offers (recipient_seat, status);
+CREATE INDEX offers_by_donor ON offers (donor_seat, status);
+
+CREATE TABLE wishes (seq INTEGER PRIMARY KEY, recipient_seat TEXT NOT NULL, at_ms REAL NOT NULL) STRICT;
 
 CREATE TABLE counters (reason TEXT PRIMARY KEY, count INTEGER NOT NULL, last_at_ms REAL NOT NULL) STRICT;
 `,
