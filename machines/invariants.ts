@@ -59,11 +59,32 @@ export interface UpdateView {
   readonly overtook: boolean;
 }
 
+/** A take of the v1 owner record by an instance of ours, with what was true of its owner at that moment. */
+export interface OwnerTakeView {
+  readonly by: InstanceId;
+  readonly over: "vacant" | "goneOwner" | "staleOwner" | "liveOwner";
+}
+
+/** The v1 owner record, and who acts on it. */
+export interface OwnerView {
+  /** Whose record stands in the file, whether or not it can be read just now. */
+  readonly recordOf: InstanceId | null;
+  /** Instances whose live record a v1 peer took by force, and which have not noticed: they do at their next look. */
+  readonly overthrown: readonly InstanceId[];
+  /** Instances whose owner chart keeps a record. */
+  readonly keepers: readonly InstanceId[];
+  /** Instances that may act as leader at this moment: told to, and within the time of record and lease. */
+  readonly actors: readonly InstanceId[];
+  readonly takes: readonly OwnerTakeView[];
+}
+
 export interface WorldView {
   readonly lease: { readonly epoch: Epoch; readonly holder: InstanceId | null };
   readonly instances: readonly InstanceView[];
   readonly seats: readonly SeatView[];
   readonly updates: readonly UpdateView[];
+  /** Null in a world without v1 peers. */
+  readonly owner: OwnerView | null;
   readonly ghost: {
     readonly grants: readonly GrantView[];
     readonly writes: readonly LeaderWriteView[];
@@ -124,6 +145,25 @@ export const invariants: readonly Invariant[] = [
     ids: ["protocol/P-5", "threads/T-23"],
     sentence: "The store takes a leader’s write only under the current epoch.",
     holds: ({ ghost }) => ghost.writes.every((write) => !write.accepted || write.presented === write.current),
+  },
+  {
+    name: "owner/leadsOnlyWithBoth",
+    ids: ["protocol/P-1", "protocol/P-4"],
+    sentence:
+      "With v1 peers an instance acts as leader only with the lease and the owner record; only a take by force can leave it the lease alone, until its next look.",
+    holds: ({ owner, instances }) =>
+      owner === null ||
+      (instances.every(
+        (each) => each.leadsUnder === null || (each.leadsUnder === each.holds && owner.keepers.includes(each.id)),
+      ) &&
+        owner.actors.every((each) => each === owner.recordOf || owner.overthrown.includes(each))),
+  },
+  {
+    name: "owner/oneOwner",
+    ids: ["protocol/P-1", "protocol/P-3"],
+    sentence: "No instance takes the record of a live owner, and no two act as leader at once.",
+    holds: ({ owner }) =>
+      owner === null || (owner.takes.every((take) => take.over !== "liveOwner") && owner.actors.length <= 1),
   },
   {
     name: "instance/leadsOnlyWhatItHolds",

@@ -50,6 +50,7 @@ export function judge(
     instances: ids.map((id) => instanceOf(state, id)),
     seats: [],
     updates: [],
+    owner: null,
     ghost: { grants: [], writes: [], ownConflicts: 0 },
   };
   return invariants.map((it) => {

@@ -8,6 +8,11 @@ const defectOfAChild =
   "the child answers every failure of its slots by its output; only a defect of its own comes here";
 const mutating = ["provisioning", "fencing", "refencing", "rethreading", "ending", "disconnecting"];
 
+const released =
+  "a companion that is let go says nothing more, and inside `owning` every word of it is heard or handled";
+const ownerCompanion = "the lease chart breaks by a defect of its own only; the unit tests break it";
+const ownerHeard = ["granted", "renewed", "lost", "troubled", "released"];
+
 export const unreached: ReadonlyMap<string, string> = new Map([
   ...mutating.flatMap((state): [string, string][] => [
     [`registration.${state} on follower.register [1] → no target`, busy],
@@ -25,4 +30,9 @@ export const unreached: ReadonlyMap<string, string> = new Map([
     "registration.disconnecting on xstate.error.actor.0.registration.disconnecting [0] → registration.live",
     defectOfAChild,
   ],
+  ...ownerHeard.map((word): [string, string] => [`owner on lease.${word} [0] → no target`, released]),
+  ["owner on companion.failed [0] → no target", ownerCompanion],
+  ["owner.owning.both on companion.failed [0] → owner.owning.revoking", ownerCompanion],
+  ["owner.owning.revoking on companion.failed [0] → owner.returning", ownerCompanion],
+  ["owner.owning.letting on companion.failed [0] → owner.releasing", ownerCompanion],
 ]);

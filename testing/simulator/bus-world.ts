@@ -88,6 +88,7 @@ function viewOf({ ghost, registrations, places, ledger, telegram, database }: Bu
     instances: places.map((place) => place.instance.view()),
     seats,
     updates: ledger.takeViews(),
+    owner: null,
     ghost: { grants: ghost.grants(), writes: ghost.takeWrites(), ownConflicts: telegram.stats().ownConflicts },
   };
 }

@@ -102,6 +102,7 @@ function viewOf({ ghost, places }: LeaseWorld): WorldView {
     instances: places.map((place) => place.instance.view()),
     seats: [],
     updates: [],
+    owner: null,
     ghost: { grants: ghost.grants(), writes: ghost.takeWrites(), ownConflicts: 0 },
   };
 }

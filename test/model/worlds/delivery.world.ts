@@ -375,6 +375,7 @@ function viewOf(env: DeliveryEnv, { foreign }: DeliveryBounds): DeliveryView {
       handedOut: each.handedOut,
       overtook: each.overtook,
     })),
+    owner: null,
     ghost: { grants: [], writes: env.wrongWrites, ownConflicts: 0 },
     strangersHeard: env.entries.some((each, index) => each.wasEverGiven && foreign.includes(index)),
   };

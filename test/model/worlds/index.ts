@@ -9,6 +9,8 @@ import { deliveryWorld } from "./delivery.world.ts";
 import type { DeliveryBounds } from "./delivery.world.ts";
 import { leaseWorld } from "./lease.world.ts";
 import type { LeaseBounds } from "./lease.world.ts";
+import { ownerWorld } from "./owner.world.ts";
+import type { OwnerBounds } from "./owner.world.ts";
 import { pollingWorld } from "./polling.world.ts";
 import type { PollingBounds } from "./polling.world.ts";
 import { registrationWorld } from "./registration.world.ts";
@@ -72,6 +74,25 @@ export const quietLease: LeaseBounds = {
   releases: 0,
   writes: 0,
 };
+export const quietOwner: OwnerBounds = {
+  instances: 2,
+  takes: 2,
+  refreshes: 0,
+  epochs: 1,
+  renewals: 0,
+  orphans: 0,
+  isPreceded: false,
+  crashes: 0,
+  releases: 0,
+  losses: 0,
+  damages: 0,
+  v1Takes: 0,
+  v1Forces: 0,
+  v1Releases: 0,
+  v1Crashes: 0,
+};
+/** One instance, in more detail than two can be looked at. */
+const alone = { instances: 1, refreshes: 1, epochs: 2, renewals: 1, orphans: 1 } as const;
 export const quietPolling: PollingBounds = { updates: 2, leaders: 2, troubles: 0, losses: 0, fulls: 0, crashes: 0 };
 export const quietDelivery: DeliveryBounds = {
   updates: 2,
@@ -104,6 +125,7 @@ export const quietRegistration: RegistrationBounds = {
 };
 
 const lease = kindOf((bounds: LeaseBounds, name) => leaseWorld(bounds, undefined, name), quietLease);
+const owner = kindOf((bounds: OwnerBounds, name) => ownerWorld(bounds, undefined, name), quietOwner);
 const polling = kindOf((bounds: PollingBounds, name) => pollingWorld(bounds, undefined, name), quietPolling);
 const delivery = kindOf((bounds: DeliveryBounds, name) => deliveryWorld(bounds, undefined, name), quietDelivery);
 const registration = kindOf(
@@ -120,6 +142,15 @@ export const worlds: readonly CheckedWorld[] = [
   lease.safe("lease/releases", { losses: 1, releases: 2 }),
   lease.safe("lease/writes", { pauses: 1, writes: 1 }, { epochs: 3, writes: 2 }),
   lease.live("lease/liveness", { crashes: 1, hints: "free" }, { epochs: 3, pauses: 1 }),
+
+  // Two stand for one record, with the lease inside; one goes through each kind of fault beside a v1 process.
+  owner.safe("owner/two", {}, { epochs: 2, refreshes: 1 }),
+  owner.safe("owner/death", { crashes: 1 }, { epochs: 2 }),
+  owner.safe("owner/turns", { ...alone, v1Takes: 1, v1Releases: 1, v1Crashes: 1, releases: 1 }, { takes: 3 }),
+  owner.safe("owner/losses", { ...alone, losses: 2, releases: 2 }, { takes: 3 }),
+  owner.safe("owner/force", { ...alone, v1Forces: 1, v1Crashes: 1, losses: 1 }, { takes: 3 }),
+  owner.safe("owner/damage", { ...alone, damages: 1, releases: 1, losses: 1 }, { v1Takes: 1 }),
+  owner.live("owner/liveness", { instances: 1, v1Takes: 1, v1Crashes: 1, losses: 1 }),
 
   // Two leaders poll; one poller meets every answer; one must get everything into the journal.
   polling.safe("polling/leaders", { updates: 3, losses: 1, crashes: 1 }, { troubles: 1 }),

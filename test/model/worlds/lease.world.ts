@@ -118,7 +118,7 @@ const withLife = (env: LeaseEnv, instance: number, is: Life): LeaseEnv => ({
 });
 
 /** Only what is right can be forgotten: a grant that nobody can believe in any more, unless it is the latest. */
-function forget(env: LeaseEnv, isOver: (grant: GrantView) => boolean): LeaseEnv {
+export function forget(env: LeaseEnv, isOver: (grant: GrantView) => boolean): LeaseEnv {
   const last = env.grants.length - 1;
   const grants = env.grants.filter((each, index) => index === last || each.over === "liveHolder" || !isOver(each));
   return grants.length === env.grants.length ? env : { ...env, grants };
@@ -167,7 +167,7 @@ export function leaseWorld(
       ...all.flatMap((index) => instanceActions(env, index, { nameOf, inputOf, hints: bounds.hints ?? "fault" })),
     ],
 
-    commit: (env, request) => commitOf(env, request, { bounds, rules, isAlive }),
+    commit: (env, request) => commitLease(env, request, { bounds, rules, isAlive }),
     faults: (env, { src }) => {
       if (env.left.losses === 0) return [];
       return [
@@ -233,7 +233,7 @@ function projectLeaseInput(src: string, input: unknown): unknown {
 
 const charts = new Map<AnyStateMachine, ReturnType<typeof chartOf>>();
 
-function leaseChart(machine: AnyStateMachine) {
+export function leaseChart(machine: AnyStateMachine) {
   const known = charts.get(machine);
   if (known !== undefined) return known;
   // A seeded variant of the lease chart has its context and its states.
@@ -289,13 +289,13 @@ function instanceActions(
   return actions;
 }
 
-interface Truth {
+export interface LeaseTruth {
   readonly bounds: LeaseBounds;
   readonly rules: LeaseRules;
   readonly isAlive: (env: LeaseEnv, token: string) => boolean;
 }
 
-function commitOf(env: LeaseEnv, request: Request, truth: Truth): readonly Outcome<LeaseEnv>[] | "cut" {
+export function commitLease(env: LeaseEnv, request: Request, truth: LeaseTruth): readonly Outcome<LeaseEnv>[] | "cut" {
   const { rules, bounds, isAlive } = truth;
   const { by, src, input, orphan } = request;
   const answered = (next: LeaseEnv, output: unknown): Outcome<LeaseEnv>[] => [{ env: next, answer: { output } }];
@@ -342,11 +342,11 @@ function noted(env: LeaseEnv, by: string, presented: Epoch, accepted: boolean): 
   return { ...env, wrongWrites: [{ by: instanceId(by), presented, current, accepted }] };
 }
 
-function looksAlive(env: LeaseEnv, token: string, { rules, isAlive }: Truth): boolean {
+function looksAlive(env: LeaseEnv, token: string, { rules, isAlive }: LeaseTruth): boolean {
   return isAlive(env, token) && rules.looksAlive(env.lives[instanceOf(token)]?.is ?? "down");
 }
 
-function granted(env: LeaseEnv, by: string, { evidence }: AcquireInput, { rules, isAlive }: Truth): LeaseEnv {
+function granted(env: LeaseEnv, by: string, { evidence }: AcquireInput, { rules, isAlive }: LeaseTruth): LeaseEnv {
   const overOf = (): GrantView["over"] => {
     if (env.holder === null) return "vacant";
     if (env.holder === by) return "own";
@@ -385,6 +385,7 @@ function viewOf(env: LeaseEnv, seen: readonly (Seen | null)[], nameOf: LeaseRule
     })),
     seats: [],
     updates: [],
+    owner: null,
     ghost: { grants: env.grants, writes: env.wrongWrites, ownConflicts: 0 },
   };
 }

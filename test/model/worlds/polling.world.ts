@@ -275,6 +275,7 @@ function viewOf(env: PollingEnv, seen: readonly (PollingSeen | null)[]): Polling
       handedOut: 0,
       overtook: false,
     })),
+    owner: null,
     ghost: { grants: [], writes: env.wrongWrites, ownConflicts: 0 },
     cursors: cursors.flatMap((each) => (each === null ? [] : [each])),
   };

@@ -370,6 +370,7 @@ function viewOf(env: RegistrationEnv, seen: readonly (RegistrationSeen | null)[]
             },
           ],
     updates: [],
+    owner: null,
     ghost: { grants: [], writes: env.wrongWrites, ownConflicts: 0 },
     own: [...own],
   };

@@ -32,7 +32,7 @@ const me = instanceId("1:1");
 
 function viewWith(change: Partial<WorldView["ghost"]>, seats: WorldView["seats"] = []): WorldView {
   const ghost = { grants: [], writes: [], ownConflicts: 0, ...change };
-  return { lease: { epoch: epoch(0), holder: null }, instances: [], seats, updates: [], ghost };
+  return { lease: { epoch: epoch(0), holder: null }, instances: [], seats, updates: [], owner: null, ghost };
 }
 
 describe("a leader's writes", () => {
