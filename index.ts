@@ -302,7 +302,7 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
     identity: {
       protocolVersion,
       runtimeBuild: version,
-      capabilities: [capability.durableAdmission, capability.sharedStore],
+      capabilities: [capability.durableAdmission, capability.sharedStore, capability.queueHandoff],
     },
     ack: options.ack ?? "auto",
     host: options.host ?? "updates",

@@ -98,15 +98,25 @@ export function updateOfForward(envelope: AnyForwardRequest): Readonly<Record<st
   return { update_id: updateId, [kind]: carrier };
 }
 
+/** The exact refusal of what is not for this registration of the receiver; null when it is. */
+export function refusalOfAddress(
+  envelope: Pick<AnyForwardRequest, "recipientInstanceId" | "recipientRegistrationGeneration">,
+  receiver: Pick<Receiver, "instanceId" | "generation">,
+): string | null {
+  if (envelope.recipientInstanceId !== receiver.instanceId) return wireText.receiverCannotHandle;
+  return receiver.generation === null || envelope.recipientRegistrationGeneration !== receiver.generation
+    ? wireText.staleGeneration
+    : null;
+}
+
 /** The exact refusal of a forward, in the wire's order of checks; null when it is to be admitted. */
 export function refusalOfForward(
   envelope: AnyForwardRequest,
   receiver: Receiver,
   expectedDeliveryId: string,
 ): string | null {
-  if (envelope.recipientInstanceId !== receiver.instanceId) return wireText.receiverCannotHandle;
-  if (receiver.generation === null || envelope.recipientRegistrationGeneration !== receiver.generation)
-    return wireText.staleGeneration;
+  const misaddressed = refusalOfAddress(envelope, receiver);
+  if (misaddressed !== null) return misaddressed;
   if (envelope.delivery.recipientBindingKey !== receiver.seat) return wireText.deliveryIdentityMismatch;
   if (envelope.delivery.deliveryId !== expectedDeliveryId) return wireText.invalidDeliveryId;
   return asBody(carrierOf(envelope))?.[sourceUpdateIdField] === envelope.delivery.sourceUpdateId

@@ -96,7 +96,7 @@ export function provideActivation(
     const own = runtime.board.place;
     return new Set([...seats.held(), ...(own === null ? [] : [own.seat])]);
   };
-  const handler = new LeaderHandler(runtime, seats, isSecret);
+  const handler = new LeaderHandler(runtime, side, isSecret);
   const note = createPollingNotes(runtime, epoch);
 
   const onPollingFact = (fact: PollingFact): void => {

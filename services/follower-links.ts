@@ -8,7 +8,7 @@
 import type { Generation, SeatKey } from "../machines/ids.ts";
 import type { Sitter } from "../machines/registration.machine.ts";
 import { capability } from "../machines/wire/constants.ts";
-import type { AnyForwardRequest } from "../machines/wire/envelopes.ts";
+import type { LeaderToFollower } from "../machines/wire/envelopes.ts";
 import type { Link, RequestOutcome, Transport } from "./ports.ts";
 
 const dialTimeoutMs = 1_000;
@@ -54,7 +54,7 @@ export class FollowerLinks {
   /** Sends to exactly this registration; `notSent` when there is no way to it (yet). */
   async request(
     to: { readonly seat: SeatKey; readonly generation: Generation },
-    envelope: AnyForwardRequest,
+    envelope: LeaderToFollower,
     timeoutMs: number,
   ): Promise<RequestOutcome> {
     const found = this.watched.get(to.seat);

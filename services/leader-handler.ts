@@ -14,6 +14,7 @@ import type {
   CallApiRequest,
   DisconnectRequest,
   Envelope,
+  FollowerOfferRequest,
   HeartbeatRequest,
   RegisterRequest,
   Registration,
@@ -21,6 +22,8 @@ import type {
 } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import { callForFollower } from "./follower-calls.ts";
+import type { FollowerLinks } from "./follower-links.ts";
+import { routeHandoff } from "./handoff-routing.ts";
 import type { Inbound } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seated, Seats } from "./seats.ts";
@@ -63,11 +66,17 @@ type Sender = { readonly kind: "refused"; readonly text: string } | ({ readonly 
 export class LeaderHandler {
   private readonly runtime: Runtime;
   private readonly seats: Seats;
+  private readonly links: FollowerLinks;
   private readonly isSecret: SecretCheck;
 
-  constructor(runtime: Runtime, seats: Seats, isSecret: SecretCheck) {
+  constructor(
+    runtime: Runtime,
+    { seats, links }: { readonly seats: Seats; readonly links: FollowerLinks },
+    isSecret: SecretCheck,
+  ) {
     this.runtime = runtime;
     this.seats = seats;
+    this.links = links;
     this.isSecret = isSecret;
   }
 
@@ -95,7 +104,7 @@ export class LeaderHandler {
       case "follower.routeAgentMessage":
         return this.refuseKnown(request, wireText.agentRoutingUnavailable);
       case "follower.offerQueueHandoff":
-        return this.refuseKnown(request, wireText.handoffNotNegotiated);
+        return this.offerHandoff(request);
       default:
         return refuse(request.requestId, wireText.notHandledByLeader);
     }
@@ -198,6 +207,12 @@ export class LeaderHandler {
     if (sender.kind === "refused") return refuse(request.requestId, sender.text);
     this.seats.heard(request.instanceId, sender.sitter.generation);
     return callForFollower(this.runtime, request, sender);
+  }
+
+  private async offerHandoff(request: FollowerOfferRequest): Promise<Ack> {
+    const sender = this.senderOf(request);
+    if (sender.kind === "refused") return refuse(request.requestId, sender.text);
+    return routeHandoff(this.runtime, { seats: this.seats, links: this.links }, request, sender);
   }
 
   private refuseKnown(request: FencedRequest, text: string): Ack {

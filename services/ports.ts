@@ -554,8 +554,13 @@ export type RequestOutcome =
   | { readonly kind: "answered"; readonly ack: Ack }
   /** No byte left: safe to repeat. */
   | { readonly kind: "notSent"; readonly reason: string }
-  /** Sent, and no answer came: the peer may have acted. */
-  | { readonly kind: "lost"; readonly reason: string };
+  /**
+   * Sent, and no answer came: the peer may have acted. `timedOut`: it did not answer in time; `closed`: it ended the
+   * connection, or said something that is no answer; `broken`: the connection failed.
+   */
+  | { readonly kind: "lost"; readonly how: LossOfAnswer; readonly reason: string };
+
+export type LossOfAnswer = "timedOut" | "closed" | "broken";
 
 /** One pipelined connection to a peer. Answers arrive in completion order and are matched by `requestId`. */
 export interface Link {

@@ -6,7 +6,7 @@
  *
  * The positive answer is the durable receipt: it is given only after the claim is on disk.
  */
-import { refusalOfForward, updateOfForward } from "../machines/forward.rules.ts";
+import { refusalOfAddress, refusalOfForward, updateOfForward } from "../machines/forward.rules.ts";
 import { lane } from "../machines/ids.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
 import type { Ack, AnyForwardRequest, Envelope, ForwardReceipt } from "../machines/wire/envelopes.ts";
@@ -118,7 +118,11 @@ export function createReceiver(
     if (request.kind === "bus.ack") runtime.ports.counters.count("ack-as-request");
     if (isForward(request)) return admit(request);
     if (request.kind === "leader.replaceFollowerTarget") return moveThread(runtime, request);
-    if (request.kind === "leader.offerQueueHandoff") return refuse(request.requestId, wireText.cannotAcceptHandoff);
+    if (request.kind === "leader.offerQueueHandoff") {
+      // Our own instances stage nothing: a v1 donor's journal is foreign, and our own work moves in the shared one.
+      const misaddressed = refusalOfAddress(request, { instanceId: me, generation: leader.generation });
+      return refuse(request.requestId, misaddressed ?? wireText.cannotAcceptHandoff);
+    }
     return refuse(request.requestId, wireText.receiverCannotHandle);
   };
 

@@ -37,6 +37,8 @@ export const timeoutMs = {
   call: 30_000,
   heartbeat: 1_000,
   forward: 30_000,
+  /** A handoff's hop to its recipient: below what the donor waits for the leader (protocol O-2). */
+  handoffHop: 20_000,
   probe: 250,
 } as const;
 

@@ -81,7 +81,7 @@ export class MemoryConnection {
   closeClient(): void {
     if (this.#clientEnd.isClosed) return;
     this.#clientEnd.close();
-    this.#pending.loseAll("the connection closed");
+    this.#pending.loseAll("closed", "the connection closed");
     this.announceCloses();
   }
 

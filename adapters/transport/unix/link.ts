@@ -45,11 +45,11 @@ export class UnixLink implements Link {
     this.#tap = tap;
     this.#pending = new PendingRequests(timers, counters);
     this.closed = new Promise((resolve) => {
-      const end = () => {
-        this.#pending.loseAll("the connection closed");
+      const end = (isBroken: boolean) => {
+        this.#pending.loseAll(isBroken ? "broken" : "closed", "the connection closed");
         resolve();
       };
-      if (socket.closed) end();
+      if (socket.closed) end(false);
       else socket.on("close", end);
     });
     socket.on("error", (error) => counters.count("connection-error", error));

@@ -57,7 +57,7 @@ export class PendingRequests {
     return new Promise((resolve) => {
       const waiting: Waiting = { resolve, timer: null, sent: false };
       waiting.timer = this.#timers.setTimeout(
-        () => this.#end(id, { kind: "lost", reason: wireText.timedOut }),
+        () => this.#end(id, { kind: "lost", how: "timedOut", reason: wireText.timedOut }),
         timeoutMs,
       );
       this.#waiting.set(id, waiting);
@@ -90,8 +90,9 @@ export class PendingRequests {
   }
 
   /** The connection is gone. */
-  loseAll(reason: string): void {
-    for (const [id, waiting] of [...this.#waiting]) this.#end(id, { kind: waiting.sent ? "lost" : "notSent", reason });
+  loseAll(how: "closed" | "broken", reason: string): void {
+    for (const [id, waiting] of [...this.#waiting])
+      this.#end(id, waiting.sent ? { kind: "lost", how, reason } : { kind: "notSent", reason });
     this.#unsent = [];
   }
 

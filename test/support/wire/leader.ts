@@ -20,7 +20,7 @@ import type { Ack, Envelope, Registration } from "../../../machines/wire/envelop
 import type { HandedUpdate } from "../../../services/queue.ts";
 import { composeInstance } from "../../../services/instance.ts";
 import type { ComposedInstance } from "../../../services/instance.ts";
-import type { Ids, Processes, Store } from "../../../services/ports.ts";
+import type { Ids, Link, Processes, Store } from "../../../services/ports.ts";
 import { ManualClock, settled } from "./manual-clock.ts";
 import { ScriptedTelegram } from "./scripted-telegram.ts";
 
@@ -33,6 +33,13 @@ export const v1Protocol = {
   runtimeBuild: "1.4.2",
   capabilities: [capability.durableAdmission, capability.queueHandoff],
 };
+
+/** Those that an instance of ours advertises. */
+export const ownCapabilities: readonly string[] = [
+  capability.durableAdmission,
+  capability.sharedStore,
+  capability.queueHandoff,
+];
 
 export interface Logged {
   readonly level: string;
@@ -139,7 +146,7 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
       identity: {
         protocolVersion: 1,
         runtimeBuild: "test",
-        capabilities: [capability.durableAdmission, capability.sharedStore],
+        capabilities: ownCapabilities,
       },
       ack: "auto",
       host: "updates",
@@ -186,6 +193,8 @@ export interface PeerOptions {
   readonly pid?: number;
   readonly capabilities?: readonly string[];
   readonly profileKey?: string | null;
+  /** One of ours: it keeps one connection for all its requests. Default false. */
+  readonly isOwn?: boolean;
   /** How it answers what arrives at its endpoint. Default: exact durable receipts, and `ok` to the rest. */
   readonly answer?: (request: Envelope) => Promise<Partial<Ack>> | Partial<Ack>;
 }
@@ -202,12 +211,15 @@ export class V1Peer {
   private readonly capabilities: readonly string[];
   private readonly profileKey: string | null;
   private count = 0;
+  private readonly isOwn: boolean;
+  private kept: Promise<Link> | null = null;
 
   private constructor(world: LeaderWorld, { pid = 2001, ...options }: PeerOptions) {
     this.world = world;
     this.pid = pid;
     this.id = instanceId(`${pid}:1`);
-    this.capabilities = options.capabilities ?? v1Protocol.capabilities;
+    this.isOwn = options.isOwn ?? false;
+    this.capabilities = options.capabilities ?? (this.isOwn ? ownCapabilities : v1Protocol.capabilities);
     this.profileKey = options.profileKey === undefined ? `manual:owner-${pid}` : options.profileKey;
     this.answer = options.answer ?? receipt;
   }
@@ -260,12 +272,18 @@ export class V1Peer {
   }
 
   async begin(envelope: Envelope): Promise<Ack> {
-    const link = await this.transport.dial("memory:leader", 1_000);
+    const link = await (this.kept ?? this.dial());
     // The port's requests are not acks; a peer may send one all the same.
     const outcome = await link.request(envelope as Exclude<Envelope, Ack>, 60_000);
-    link.close();
+    if (!this.isOwn) link.close();
     if (outcome.kind !== "answered") throw new Error(`${envelope.kind}: ${outcome.kind}, ${outcome.reason}`);
     return outcome.ack;
+  }
+
+  private dial(): Promise<Link> {
+    const dialled = this.transport.dial("memory:leader", 1_000);
+    if (this.isOwn) this.kept = dialled;
+    return dialled;
   }
 
   registration(differs: Partial<Registration> = {}): Registration {

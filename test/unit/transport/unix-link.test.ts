@@ -78,7 +78,7 @@ describe("link", () => {
     const sockets = await foreign((socket) => void socket.end());
     const link = await harness.dial();
     const outcome = link.request(heartbeat("a"), 1000);
-    expect((await outcome).kind).toBe("lost");
+    expect(await outcome).toMatchObject({ kind: "lost", how: "closed" });
     await link.closed;
     expect(sockets).toHaveLength(1);
   });

@@ -64,7 +64,11 @@ export function transportContract(medium: string, make: () => ContractHarness): 
         const outcome = link.request(heartbeat("a"), 1000);
         await arrived.promise;
         clock.advance(1000);
-        expect(await outcome).toEqual({ kind: "lost", reason: "Timed out waiting for Telegram bus response" });
+        expect(await outcome).toEqual({
+          kind: "lost",
+          how: "timedOut",
+          reason: "Timed out waiting for Telegram bus response",
+        });
         late.open();
         await vi.waitFor(() => expect(counts.of["answer-unmatched"]).toBe(1), waiting);
         expect(clock.pending).toBe(0);
@@ -83,7 +87,7 @@ export function transportContract(medium: string, make: () => ContractHarness): 
         const outcome = link.request(heartbeat("a"), 1000);
         await arrived.promise;
         await endpoint.close();
-        expect((await outcome).kind).toBe("lost");
+        expect(await outcome).toMatchObject({ kind: "lost", how: "closed" });
         await link.closed;
         expect((await link.request(heartbeat("b"), 1000)).kind).toBe("notSent");
       }),
