@@ -38,33 +38,30 @@ import type { LeaseTimings } from "./machines/lease.rules.ts";
 import { defaultOwnerTimings } from "./machines/owner.contract.ts";
 import { defaultMembershipTimings } from "./machines/membership.machine.ts";
 import { defaultSeatTimings } from "./machines/registration.machine.ts";
-import { roleOf } from "./machines/role.rules.ts";
-import type { Role } from "./machines/role.rules.ts";
+import { roleOf, type Role } from "./machines/role.rules.ts";
 import { defaultThreadGraceMs } from "./machines/reconciliation.types.ts";
 import { faultOfName } from "./machines/seat.rules.ts";
 import { capability, protocolVersion } from "./machines/wire/constants.ts";
 import { CallError, StartError } from "./services/errors.ts";
+import { AgentError, agentsOf } from "./services/agents-api.ts";
+import type { Agents, AgentSelector, AgentThread } from "./services/agents-api.ts";
 import { Handlers } from "./services/handlers.ts";
 import type { GivenTurn, GivenUpdate, Trouble } from "./services/handlers.ts";
 import { Counts } from "./services/counts.ts";
-import { composeInstance } from "./services/instance.ts";
-import type { ComposedInstance } from "./services/instance.ts";
+import { composeInstance, type ComposedInstance } from "./services/instance.ts";
 import type { Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
 import type { V1Fleet } from "./services/ports/owner.ts";
-import { queueOf } from "./services/queue-face.ts";
-import type { InstanceQueue, TurnOf } from "./services/queue-face.ts";
+import { queueOf, type InstanceQueue, type TurnOf } from "./services/queue-face.ts";
 import type { CommandDone, QueuedItem } from "./services/queue.ts";
 import type { Settings } from "./services/runtime.ts";
-import { requestOfOperator } from "./services/operator.ts";
-import type { OperatorReply, OperatorWish } from "./services/operator.ts";
-import { describeLine } from "./services/status.ts";
+import { requestOfOperator, type OperatorReply, type OperatorWish } from "./services/operator.ts";
+import { describeLine, type LineStatus } from "./services/status.ts";
 import { updatesIn, watchPorts, type Crossing } from "./services/traffic.ts";
-import type { LineStatus } from "./services/status.ts";
 import { version } from "./version.ts";
 
-export type { BoundThread, Epoch, InspectSettings, LineStatus, OperatorReply, OperatorWish, Log, Role };
-export type { CommandDone, InstanceQueue, QueuedItem, TelegramError, Trouble };
-export { CallError, StartError, version };
+export type { Agents, AgentSelector, AgentThread, BoundThread, Epoch, InspectSettings, LineStatus, Log, Role };
+export type { CommandDone, InstanceQueue, OperatorReply, OperatorWish, QueuedItem, TelegramError, Trouble };
+export { AgentError, CallError, StartError, version };
 
 export interface InstanceOptions {
   /** The bot's token, from @BotFather. Never logged. */
@@ -192,6 +189,8 @@ export interface Instance {
   readonly stopped: Promise<void>;
   /** The inspector's page, token included; null when this instance serves none. */
   readonly inspectorUrl: string | null;
+  /** Other agents of the line. */
+  readonly agents: Agents;
   /** The instance chart's actor: subscribe to it, never send to it. */
   readonly actor: Actor<typeof instanceMachine>;
 }
@@ -429,6 +428,7 @@ class LineInstance implements Instance {
   readonly composed: ComposedInstance;
   /** @internal */
   readonly handlers: Handlers;
+  readonly agents: Agents;
   private readonly close: () => Promise<void>;
   private lastThread: BoundThread | null = null;
   private lastRole: Role = "starting";
@@ -445,6 +445,7 @@ class LineInstance implements Instance {
     this.id = composed.runtime.settings.me;
     this.actor = composed.actor;
     this.queue = queueOf(composed.queue);
+    this.agents = agentsOf(composed, (outcome) => new CallError("sendMessage", outcome));
     this.ready = this.whenReady();
     // Whoever does not wait for it learns of a refusal through `error` and `stopped`.
     this.ready.catch((error: unknown) => {

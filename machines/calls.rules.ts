@@ -73,8 +73,8 @@ function isCommandList(value: unknown): boolean {
   );
 }
 
-function isOtherThread(body: Body, own: ThreadTarget): boolean {
-  if (!isOwnChat(body, own)) return false;
+function isOtherThread(body: Body, own: OwnThread): boolean {
+  if (!isId(body["chat_id"], own.chatId)) return false;
   if (!("message_thread_id" in body)) return true;
   const thread = canonicalInteger(body["message_thread_id"]);
   return thread !== null && thread !== own.threadId;
@@ -163,12 +163,23 @@ function reachesBeyond({ method, body }: ApiCall, own: OwnThread, ownsMessages: 
   return null;
 }
 
+/** A message to another agent: into another thread of the same chat, named canonically (protocol O-37). */
+function confineToAnotherThread({ method, body }: ApiCall, own: OwnThread, ownsMessages: boolean): CallVerdict {
+  const { message_thread_id: thread, ...rest } = withoutMarkers(body);
+  const beyond = reachesBeyond({ method, body: rest }, own, ownsMessages);
+  if (beyond !== null) return refused(beyond);
+  if (method !== "sendMessage" || own.threadId === null || thread === undefined || !isOtherThread(body, own))
+    return refused(`${method} may not go to thread ${shown(thread)}`);
+  return { kind: "allowed", call: { method, body: { ...rest, message_thread_id: thread } } };
+}
+
 /**
  * What our own instance's call becomes: chat and thread filled in, or a refusal. `ownsMessages` = every message that the
  * call names belongs to this instance's seat.
  */
 export function confineOwnCall(call: ApiCall, own: OwnThread, ownsMessages: boolean): CallVerdict {
   const { method, body } = call;
+  if (body[crossTargetDeliveryMarker] === true) return confineToAnotherThread(call, own, ownsMessages);
   if (lineMethods.has(method.toLowerCase()))
     return refused(`${method} concerns the whole line and is not an instance's to call`);
   const beyond = reachesBeyond(call, own, ownsMessages);
@@ -176,9 +187,9 @@ export function confineOwnCall(call: ApiCall, own: OwnThread, ownsMessages: bool
 
   const takesThread = isThreadScoped(method) || isTopicMethod(method);
   const takesChat = takesThread || body["message_id"] !== undefined || body["message_ids"] !== undefined;
-  if (!takesChat) return { kind: "allowed", call };
+  if (!takesChat) return { kind: "allowed", call: { method, body: withoutMarkers(body) } };
   const thread = takesThread && own.threadId !== null ? { message_thread_id: own.threadId } : {};
-  return { kind: "allowed", call: { method, body: { ...body, chat_id: own.chatId, ...thread } } };
+  return { kind: "allowed", call: { method, body: { ...withoutMarkers(body), chat_id: own.chatId, ...thread } } };
 }
 
 /** Markers steer the authorisation only; they never reach Telegram. */

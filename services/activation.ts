@@ -11,6 +11,7 @@ import type { ActivationStart } from "../machines/instance.machine.ts";
 import type { IdentifyAnswer, SeatOwnAnswer, SeatOwnInput } from "../machines/activation.machine.ts";
 import { asBody } from "../machines/calls.rules.ts";
 import type { PollingFact } from "../machines/polling.machine.ts";
+import { AgentDesk } from "./agents.ts";
 import { FollowerLinks } from "./follower-links.ts";
 import type { Inbox } from "./inbox.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
@@ -91,12 +92,14 @@ export function provideActivation(
   const seats = new Seats(runtime, { epoch, links }, (seat) => {
     seatsChanged.fire(seat);
   });
+  const admitted = createSignal();
   const side = { seats, links, inbox };
   const heldSeats = (): ReadonlySet<SeatKey> => {
     const own = runtime.board.place;
     return new Set([...seats.held(), ...(own === null ? [] : [own.seat])]);
   };
-  const handler = new LeaderHandler(runtime, side, isSecret);
+  const agents = new AgentDesk(runtime, { seats, epoch }, admitted);
+  const handler = new LeaderHandler(runtime, { seats, links, agents }, isSecret);
   const note = createPollingNotes(runtime, epoch);
 
   const onPollingFact = (fact: PollingFact): void => {
@@ -106,6 +109,7 @@ export function provideActivation(
       stage.log.event("warn", "polling-troubled", { trouble: fact.trouble, reason: fact.reason });
   };
 
+  runtime.board.agents = agents;
   const machine = activationMachine.provide({
     actors: {
       identify: fromPromise<IdentifyAnswer>(async () => {
@@ -119,7 +123,6 @@ export function provideActivation(
         prepare: () => seats.adopt(),
         handle: (request, from) => handler.handle(request, from),
       }),
-      dispatcher: provideDispatcher(runtime, side, seatsChanged),
       reconciliation: hostChart(stage, {
         id: `${runtime.settings.me}/reconciliation`,
         chart: () => bare(provideReconciliation(runtime, epoch, { heldSeats, changed: seatsChanged })),
@@ -129,6 +132,7 @@ export function provideActivation(
             stage.log.event("info", fact.type, { ...fact.action, outcome: fact.outcome });
         },
       }),
+      dispatcher: provideDispatcher(runtime, side, { seatsChanged, admitted }),
       poller: hostChart(stage, {
         id: `${runtime.settings.me}/poller`,
         chart: () => bare(providePolling(runtime)),
@@ -144,6 +148,7 @@ export function provideActivation(
     dispose() {
       seats.stop();
       runtime.board.place = null;
+      if (runtime.board.agents === agents) runtime.board.agents = null;
       runtime.onWayChanged.fire();
     },
   };

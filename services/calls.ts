@@ -23,8 +23,14 @@ const wayPatienceMs = 30_000;
 /** Between two looks for a way that nobody announced. */
 const wayLookMs = 250;
 
-/** What one try came to: an outcome, or "nothing was carried out, look for a way again". */
-type Try = CallOutcome | { readonly kind: "noWay"; readonly reason: string };
+/** Nothing was carried out: look for a way again. */
+export interface NoWay {
+  readonly kind: "noWay";
+  readonly reason: string;
+}
+
+/** What one try came to. */
+type Try = CallOutcome | NoWay;
 
 /** A refusal that the bus itself gave, in the shape of Telegram's own. */
 const forbidden = (description: string): CallOutcome => ({
@@ -55,7 +61,7 @@ function readTelegramError(result: unknown): TelegramError | null {
 }
 
 /** Refusals by which a leader says that it carried nothing out and that we should register again. */
-const registrationTexts: readonly string[] = [
+export const registrationTexts: readonly string[] = [
   wireText.unknownFollower,
   wireText.staleGeneration,
   wireText.unauthorized,
@@ -185,15 +191,26 @@ function wayChanged(runtime: Runtime): Promise<void> {
   });
 }
 
-/** Makes a call confined to this instance's thread; waits up to 30 s for a leader. Never rejects for what Telegram says. */
-export async function callAsInstance(runtime: Runtime, call: ApiCall): Promise<CallOutcome> {
+/** Tries until there was a way, for up to 30 s. */
+export async function onTheWay<Outcome extends { readonly kind: string }>(
+  runtime: Runtime,
+  tryOnce: () => Promise<Outcome | NoWay>,
+): Promise<Outcome | { readonly kind: "notSent"; readonly reason: string }> {
   const { clock } = runtime.ports.stage;
   const startedAtMs = clock.elapsedMs();
   for (;;) {
-    const outcome = await tryOnce(runtime, call);
-    if (outcome.kind !== "noWay") return outcome;
+    const outcome = await tryOnce();
+    if (!isNoWay(outcome)) return outcome;
     if (runtime.board.isOver) return { kind: "notSent", reason: "the instance has stopped" };
     if (clock.elapsedMs() - startedAtMs >= wayPatienceMs) return { kind: "notSent", reason: outcome.reason };
     await wayChanged(runtime);
   }
+}
+
+const isNoWay = <Outcome extends { readonly kind: string }>(outcome: Outcome | NoWay): outcome is NoWay =>
+  outcome.kind === "noWay";
+
+/** Makes a call confined to this instance's thread; waits up to 30 s for a leader. Never rejects for what Telegram says. */
+export function callAsInstance(runtime: Runtime, call: ApiCall): Promise<CallOutcome> {
+  return onTheWay<CallOutcome>(runtime, () => tryOnce(runtime, call));
 }

@@ -23,8 +23,15 @@ import { createOnStage } from "./stage.ts";
 /** A look at the journal without a reason, in milliseconds: entries come back to it without notice. */
 const lookEveryMs = 500;
 
-/** The dispatcher as a companion of the activation chart. `seatsChanged` tells which seat got or lost its holder. */
-export function provideDispatcher(runtime: Runtime, side: LeaderSide, seatsChanged: Signal<SeatKey>) {
+export interface DispatcherSignals {
+  /** Tells which seat got or lost its holder. */
+  readonly seatsChanged: Signal<SeatKey>;
+  /** Somebody besides the poller put an update into the journal. */
+  readonly admitted: Signal;
+}
+
+/** The dispatcher as a companion of the activation chart. */
+export function provideDispatcher(runtime: Runtime, side: LeaderSide, signals: DispatcherSignals) {
   return fromCallback<DispatcherCommand, { readonly epoch: Epoch }>(({ input: { epoch }, receive, sendBack }) => {
     const dispatcher = new Dispatcher(runtime, side, {
       epoch,
@@ -35,12 +42,17 @@ export function provideDispatcher(runtime: Runtime, side: LeaderSide, seatsChang
     receive(() => {
       dispatcher.look();
     });
-    const unlisten = seatsChanged.listen((seat) => {
-      dispatcher.seatChanged(seat);
-    });
+    const unlisten = [
+      signals.seatsChanged.listen((seat) => {
+        dispatcher.seatChanged(seat);
+      }),
+      signals.admitted.listen(() => {
+        dispatcher.look();
+      }),
+    ];
     dispatcher.look();
     return () => {
-      unlisten();
+      for (const each of unlisten) each();
       dispatcher.stop();
     };
   });

@@ -10,6 +10,7 @@
  */
 import { lane as laneNamed } from "../machines/ids.ts";
 import { isUrgentUpdate } from "../machines/shape.rules.ts";
+import { isAgentUpdateId } from "../machines/agents.rules.ts";
 import { readUpdate } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import type { AcquisitionId, JournalSeq, Lane, SeatKey, UpdateId } from "../machines/ids.ts";
@@ -209,5 +210,7 @@ interface Claiming {
 /** Calls on this message, and later reactions and edits, which name no thread, find their way by this record. */
 export function ownersOf(facts: UpdateFacts, seat: SeatKey): readonly MessageOwner[] {
   if (facts.chat === null || facts.message === null || facts.kind !== "message") return [];
+  // Another agent's message is its sender's to edit and to delete, whoever gets it.
+  if (isAgentUpdateId(facts.updateId)) return [];
   return [{ chatId: facts.chat, messageId: facts.message, seat }];
 }

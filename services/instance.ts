@@ -20,7 +20,11 @@ import type { OwnerFact } from "../machines/owner.contract.ts";
 import type { SeenClaim } from "../machines/seat.rules.ts";
 import { provideActivation } from "./activation.ts";
 import { callAsInstance } from "./calls.ts";
+import { withoutMarkers } from "../machines/calls.rules.ts";
 import type { ApiCall } from "../machines/calls.rules.ts";
+import type { AgentSelector } from "../machines/wire/envelopes.ts";
+import { resolveAgent, sendToAgent } from "./agent-calls.ts";
+import type { ResolveOutcome, SendOutcome } from "./agent-calls.ts";
 import { provideCleanup } from "./cleanup.ts";
 import { Holdings } from "./holdings.ts";
 import { Inbox } from "./inbox.ts";
@@ -47,7 +51,10 @@ export interface ComposedInstance {
   readonly actor: Actor<typeof instanceMachine>;
   readonly runtime: Runtime;
   readonly queue: Queue;
+  /** Markers of the bus in its body are left out. */
   call(call: ApiCall): Promise<CallOutcome>;
+  resolveAgent(selector: AgentSelector): Promise<ResolveOutcome>;
+  sendToAgent(selector: AgentSelector, text: string): Promise<SendOutcome>;
   /** Closes what outlives the chart: our own endpoint. The ports stay open, they are the caller's. */
   dispose(): Promise<void>;
 }
@@ -187,7 +194,9 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     actor: createOnStage(stage, machine, { id: settings.me, input: { me: settings.me, name: settings.name } }),
     runtime,
     queue,
-    call: (call) => callAsInstance(runtime, call),
+    call: ({ method, body }) => callAsInstance(runtime, { method, body: withoutMarkers(body) }),
+    resolveAgent: (selector) => resolveAgent(runtime, selector),
+    sendToAgent: (selector, text) => sendToAgent(runtime, selector, text),
     dispose: () => {
       closeHand();
       runtime.board.isOver = true;

@@ -4,7 +4,7 @@
  * Owns: authentication, the order of checks of each request kind, turning a seat's reply into an acknowledgement.
  * Does not own: framing and the request ledger (transport), what happens to a seat (its chart), the calls' tables.
  */
-import type { Generation, Incarnation, InstanceId } from "../machines/ids.ts";
+import type { BoundThread, Generation, Incarnation, InstanceId } from "../machines/ids.ts";
 import { generation, seatKey } from "../machines/ids.ts";
 import { foreignIncarnation, unknownFact } from "../machines/incarnation.rules.ts";
 import type { Follower, SeatReply } from "../machines/registration.machine.ts";
@@ -19,9 +19,13 @@ import type {
   RegisterRequest,
   Registration,
   RegistrationResult,
+  ResolveAgentTargetRequest,
+  RouteAgentMessageRequest,
 } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
+import type { AgentDesk } from "./agents.ts";
 import { callForFollower } from "./follower-calls.ts";
+import { isTied } from "./follower-links.ts";
 import type { FollowerLinks } from "./follower-links.ts";
 import { routeHandoff } from "./handoff-routing.ts";
 import type { Inbound } from "./ports.ts";
@@ -52,31 +56,31 @@ function refusalText(reply: Exclude<SeatReply, { kind: "registered" | "alive" | 
 }
 
 /** The thread as the wire tells it: to a v1 peer a slot of two letters is left out (threads OP-6). */
-function threadResult(
-  registration: Registration,
-  reply: Extract<SeatReply, { kind: "registered" }>,
-): RegistrationResult {
-  const { target, slot, threadName } = reply.thread;
-  const isSlotShown = slot !== "" && (slot.length === 1 || isOwnPeer(registration));
+function threadResult(isOwn: boolean, { target, slot, threadName }: BoundThread): RegistrationResult {
+  const isSlotShown = slot !== "" && (slot.length === 1 || isOwn);
   return { chatId: target.chatId, threadId: target.threadId, ...(isSlotShown ? { slot } : {}), threadName };
 }
 
 type Sender = { readonly kind: "refused"; readonly text: string } | ({ readonly kind: "known" } & Seated);
 
+export interface LeaderDesks {
+  readonly seats: Seats;
+  readonly links: FollowerLinks;
+  readonly agents: AgentDesk;
+}
+
 export class LeaderHandler {
   private readonly runtime: Runtime;
   private readonly seats: Seats;
   private readonly links: FollowerLinks;
+  private readonly agents: AgentDesk;
   private readonly isSecret: SecretCheck;
 
-  constructor(
-    runtime: Runtime,
-    { seats, links }: { readonly seats: Seats; readonly links: FollowerLinks },
-    isSecret: SecretCheck,
-  ) {
+  constructor(runtime: Runtime, { seats, links, agents }: LeaderDesks, isSecret: SecretCheck) {
     this.runtime = runtime;
     this.seats = seats;
     this.links = links;
+    this.agents = agents;
     this.isSecret = isSecret;
   }
 
@@ -100,9 +104,9 @@ export class LeaderHandler {
       case "follower.callApi":
         return this.callApi(request);
       case "follower.resolveAgentTarget":
-        return this.refuseKnown(request, wireText.agentTargetUnavailable);
+        return this.resolveAgent(request);
       case "follower.routeAgentMessage":
-        return this.refuseKnown(request, wireText.agentRoutingUnavailable);
+        return this.routeAgentMessage(request);
       case "follower.offerQueueHandoff":
         return this.offerHandoff(request);
       default:
@@ -158,7 +162,13 @@ export class LeaderHandler {
       void from.closed.then(() => {
         this.seats.linkClosed(seat, fresh);
       });
-    return { kind: "bus.ack", requestId, ok: true, protocol, result: threadResult(registration, reply) };
+    return {
+      kind: "bus.ack",
+      requestId,
+      ok: true,
+      protocol,
+      result: threadResult(isOwnPeer(registration), reply.thread),
+    };
   }
 
   private followerOf(registration: Registration, its: Pick<Follower, "generation" | "endpoint">): Follower {
@@ -215,9 +225,35 @@ export class LeaderHandler {
     return routeHandoff(this.runtime, { seats: this.seats, links: this.links }, request, sender);
   }
 
-  private refuseKnown(request: FencedRequest, text: string): Ack {
+  private resolveAgent(request: ResolveAgentTargetRequest): Ack {
+    const { requestId, selector } = request;
     const sender = this.senderOf(request);
-    return refuse(request.requestId, sender.kind === "refused" ? sender.text : text);
+    if (sender.kind === "refused") return refuse(requestId, sender.text);
+    this.seats.heard(request.instanceId, sender.sitter.generation);
+    const found = this.agents.resolve(sender.sitter.thread, selector);
+    if (found === null) return refuse(requestId, wireText.agentTargetUnavailable);
+    const { target } = found.thread;
+    const result = found.isLeader
+      ? { chatId: target.chatId, threadId: target.threadId }
+      : threadResult(isTied(sender.sitter), found.thread);
+    return { kind: "bus.ack", requestId, ok: true, result };
+  }
+
+  private async routeAgentMessage(request: RouteAgentMessageRequest): Promise<Ack> {
+    const { requestId, message, sentAtMs } = request;
+    const sender = this.senderOf(request);
+    if (sender.kind === "refused") return refuse(requestId, sender.text);
+    this.seats.heard(request.instanceId, sender.sitter.generation);
+    const answer = await this.agents.route({
+      sender: request.instanceId,
+      from: sender.sitter.thread,
+      requestId,
+      message: { ...message, sentAtMs },
+    });
+    // The cause is not on the wire (protocol O-9): the desk has logged and counted it.
+    return answer.kind === "routed"
+      ? { kind: "bus.ack", requestId, ok: true }
+      : refuse(requestId, wireText.handlerFailed);
   }
 
   /** The routable follower that a fenced request comes from, or the exact refusal. */

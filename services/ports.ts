@@ -365,13 +365,14 @@ export interface JournalStore {
   /** The next `update_id` to ask for, null before the first admission. */
   cursor(): Promise<UpdateId | null>;
   /**
-   * One transaction: rows for the updates not yet known (by id and content, tombstones included), then the cursor.
+   * One transaction: rows for the updates not yet known (by id and content, tombstones included), then the cursor; null =
+   * it stays, for the updates are not Telegram's.
    * `full` when the journal holds its maximum: nothing was written.
    */
   admit(request: {
     readonly epoch: Epoch;
     readonly updates: readonly AdmittedUpdate[];
-    readonly cursor: UpdateId;
+    readonly cursor: UpdateId | null;
     readonly nowMs: number;
   }): Promise<
     | { readonly kind: "admitted"; readonly added: number; readonly duplicates: number }

@@ -77,6 +77,10 @@ const arrivalOf = (request: AnyForwardRequest): Arrival => ({
   redelivered: request.journal?.redelivered ?? false,
 });
 
+/** Our own instances stage nothing: a v1 donor's journal is foreign, and our own work moves in the shared one. */
+const refusalOfOffer = (...asked: Parameters<typeof refusalOfAddress>): string =>
+  refusalOfAddress(...asked) ?? wireText.cannotAcceptHandoff;
+
 export function createReceiver(
   runtime: Runtime,
   inbox: Inbox,
@@ -118,11 +122,8 @@ export function createReceiver(
     if (request.kind === "bus.ack") runtime.ports.counters.count("ack-as-request");
     if (isForward(request)) return admit(request);
     if (request.kind === "leader.replaceFollowerTarget") return moveThread(runtime, request);
-    if (request.kind === "leader.offerQueueHandoff") {
-      // Our own instances stage nothing: a v1 donor's journal is foreign, and our own work moves in the shared one.
-      const misaddressed = refusalOfAddress(request, { instanceId: me, generation: leader.generation });
-      return refuse(request.requestId, misaddressed ?? wireText.cannotAcceptHandoff);
-    }
+    if (request.kind === "leader.offerQueueHandoff")
+      return refuse(request.requestId, refusalOfOffer(request, { instanceId: me, generation: leader.generation }));
     return refuse(request.requestId, wireText.receiverCannotHandle);
   };
 

@@ -11,6 +11,7 @@ import type { Dialect, LeaseTimings } from "../machines/lease.rules.ts";
 import type { MembershipTimings } from "../machines/membership.machine.ts";
 import type { SeatTimings } from "../machines/registration.machine.ts";
 import type { ProtocolIdentity } from "../machines/wire/constants.ts";
+import type { Desk } from "./desk.ts";
 import type { LeaseGate } from "./lease.ts";
 import type { Counters, Ids, Link, Processes, Store, TelegramApi, Transport } from "./ports.ts";
 import type { V1Fleet } from "./ports/owner.ts";
@@ -78,11 +79,20 @@ export interface Board {
   leader: LeaderLink | null;
   /** Our thread as last told, whatever became of the registration; carried when we register again. Written with `place`. */
   lastThread: BoundThread | null;
+  /** Who can be written to, while we lead. Written by `activation.ts` with `place`. */
+  agents: Desk | null;
   /** Slots of the followers that our last leader told of (protocol §5.10). Written by `membership.ts`. */
   roster: readonly string[];
 }
 
-export const emptyBoard = (): Board => ({ place: null, leader: null, isOver: false, lastThread: null, roster: [] });
+export const emptyBoard = (): Board => ({
+  place: null,
+  leader: null,
+  isOver: false,
+  lastThread: null,
+  agents: null,
+  roster: [],
+});
 
 export interface Runtime {
   readonly ports: Ports;

@@ -113,6 +113,14 @@ export class Seats {
     return seat === null || sitter?.instanceId !== instance ? null : { seat: seat.key, sitter };
   }
 
+  /** Everybody routable. */
+  sitting(): readonly Seated[] {
+    return [...this.seats.values()].flatMap((seat) => {
+      const sitter = routable(seat);
+      return sitter === null ? [] : [{ seat: seat.key, sitter }];
+    });
+  }
+
   /** The routable holder of the seat. */
   sitterOf(key: SeatKey): Sitter | null {
     const seat = this.seats.get(key);

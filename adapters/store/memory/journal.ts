@@ -91,7 +91,7 @@ export function journalStore(handle: MemoryHandle): JournalStore {
         const fresh = unknownOf(db, updates, nowMs);
         if (db.updates.size + fresh.size > journalEntriesMax) return { kind: "full" } as const;
         for (const [key, update] of fresh) add(db, key, update, nowMs);
-        db.cursor = cursor;
+        if (cursor !== null) db.cursor = cursor;
         prune(db, nowMs, updates.length + tombstonePrunedMax);
         return { kind: "admitted", added: fresh.size, duplicates: updates.length - fresh.size } as const;
       }),

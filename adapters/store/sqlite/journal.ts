@@ -129,7 +129,7 @@ export function journalStore(connection: Connection): JournalStore {
         if (journalSize(connection) + fresh.length > journalEntriesMax) return { kind: "full" } as const;
         for (const { update, digest } of fresh)
           connection.sql(journalSql.add).run(update.updateId, digest, update.lane, update.body, nowMs, nowMs);
-        connection.sql(journalSql.moveCursor).run(cursor);
+        if (cursor !== null) connection.sql(journalSql.moveCursor).run(cursor);
         connection.sql(journalSql.prune).run(nowMs - tombstoneKeepMs, updates.length + tombstonePrunedMax);
         return { kind: "admitted", added: fresh.length, duplicates: updates.length - fresh.length } as const;
       }),

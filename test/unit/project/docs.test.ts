@@ -29,7 +29,7 @@ const codeIn = (text: string): string[] => {
 const npmCommands = ["test", "start", "ci", "install", "run"];
 
 const commandLine = read("cli.ts") + read("cli/options.ts");
-const commands = [...commandLine.matchAll(/\.command\("([a-z-]+)"/g)].map((match) => match[1] ?? "");
+const commands = [...commandLine.matchAll(/\.command\("([a-z-]+)[" ]/g)].map((match) => match[1] ?? "");
 /** With those that commander adds to every command. */
 const flags = ["--help", "--version", ...[...commandLine.matchAll(/"(--[a-z-]+)/g)].map((match) => match[1] ?? "")];
 
