@@ -223,6 +223,10 @@ describe("planted into the whole world", () => {
       }),
     };
     const force = { pauseEveryMs: 3_000, pauseMaxMs: 9_000, storeBusy: 0.6 };
-    expect(await brokenBy(plant, 1, force)).toContain("registration/staleGenerationNeverActs");
+    // A claim must come late, under a registration that was replaced meanwhile: not every world has one.
+    const broken: string[] = [];
+    for (let seed = 1; seed <= 16 && broken.length === 0; seed += 1)
+      broken.push(...(await brokenBy(plant, seed, force)));
+    expect(broken).toContain("registration/staleGenerationNeverActs");
   });
 });
