@@ -111,9 +111,12 @@ export class Inbox {
   private async takeOnce(arrival: Arrival, place: OwnPlace): Promise<TakeOutcome> {
     const acquisition = this.runtime.ports.ids.acquisition();
     const isSettling = this.runtime.settings.ack === "auto" && this.hand.isFlowing();
+    // It may leave the hand, settled, while the store's answer is on its way: then the answer brings nothing new either.
+    const before = arrival.seq === null ? null : (this.hand.holdings.get(arrival.seq)?.acquisition ?? null);
     const claimed = this.claimSurely(arrival, place, { acquisition, isSettling });
     const given = claimed.then((outcome) => {
-      const taken = this.takenBy(outcome, arrival, { acquisition, isSettling });
+      const isNew = outcome.kind !== "repeated" || outcome.acquisition !== before;
+      const taken = isNew ? this.takenBy(outcome, arrival, { acquisition, isSettling }) : null;
       if (taken !== null) this.hand.holdings.take(taken);
       return { kind: outcome.kind, taken };
     });

@@ -6,6 +6,9 @@
 const busy = "64 requests of one seat at once are beyond any bound; the chart's own tests send them";
 const defectOfAChild =
   "the child answers every failure of its slots by its output; only a defect of its own comes here";
+const supergroup = "the chat of this world is private, where a thread is deleted directly";
+const certain = "in this world a deletion is confirmed, or its answer is lost";
+const fencedLate = "no leader of this world is replaced while it writes that a deletion is put off";
 const mutating = ["provisioning", "fencing", "refencing", "rethreading", "ending", "disconnecting"];
 
 const released =
@@ -35,4 +38,23 @@ export const unreached: ReadonlyMap<string, string> = new Map([
   ["owner.owning.both on companion.failed [0] → owner.owning.revoking", ownerCompanion],
   ["owner.owning.revoking on companion.failed [0] → owner.returning", ownerCompanion],
   ["owner.owning.letting on companion.failed [0] → owner.releasing", ownerCompanion],
+  [
+    "delivery.trying.forwarding on xstate.done.actor.0.delivery.trying.forwarding [1] → delivery.returned",
+    "early is what the hand says when a lane has several updates under way; a dispatcher of this world has one",
+  ],
+  [
+    "cleanup.beginning on always [0] → cleanup.proving",
+    "only instructions that are on disk begin so: no world has any yet",
+  ],
+  ["cleanup.proving on xstate.done.actor.0.cleanup.proving [0] → cleanup.closing", supergroup],
+  ["state cleanup.closing", supergroup],
+  ["cleanup.closing on xstate.done.actor.0.cleanup.closing [0] → cleanup.deleting", supergroup],
+  ["cleanup.closing on xstate.error.actor.0.cleanup.closing [0] → cleanup.deleting", supergroup],
+  [
+    "cleanup.proving on xstate.done.actor.0.cleanup.proving [3] → cleanup.ended",
+    "one who leaves holds the seat until its thread is gone, so nobody else can hold the thread",
+  ],
+  ["cleanup.deleting on xstate.done.actor.0.cleanup.deleting [1] → cleanup.postponing", certain],
+  ["cleanup.postponing on xstate.done.actor.0.cleanup.postponing [0] → cleanup.ended", fencedLate],
+  ["cleanup.postponing on xstate.error.actor.0.cleanup.postponing [0] → cleanup.ended", fencedLate],
 ]);

@@ -299,7 +299,7 @@ function commitOf(env: DeliveryEnv, request: Request, rules: DeliveryRules): rea
       const { epoch: under } = request.input as { readonly epoch: Epoch };
       if (!rules.mayEnd(env, under)) return [answered(env, { kind: "fenced" })];
       const entry = entryOf(env, update);
-      if (!rules.mayBeEnded(env, entry)) return [answered(env, { kind: "ended" })];
+      if (!rules.mayBeEnded(env, entry)) return [answered(env, { kind: "gone" })];
       const is = request.src === "dropUpdate" ? "dropped" : "deadLettered";
       const ended = withEntry(env, update, { is, claim: null, isGiven: false, ends: entry.ends + 1 });
       return [answered(noted(ended, under), { kind: "ended" })];
