@@ -95,5 +95,6 @@ test.for([
   const { polls, queue } = line.control.state();
   expect(polls).toMatchObject({ conflicts409: 0, negativeOffsets: 0 });
   expect(queue.length).toBe(0);
-  expect(line.leaders.length).toBe(1);
+  // The batch may be confirmed by the poll of the one that died: its successor need not lead yet.
+  await until("one successor leads", () => line.leaders.length === 1);
 });
