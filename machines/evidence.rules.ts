@@ -3,13 +3,9 @@
  *
  * Owns: reading them. Does not own: what follows from it (`reconciliation.rules.ts`); by itself, nothing is deleted for it.
  */
+import { fieldsOf } from "./fields.rules.ts";
 import { chatId, threadId } from "./ids.ts";
 import type { ThreadEvidence } from "./reconciliation.types.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
-const fieldsOf = (value: unknown): Fields | null =>
-  // After this check an object's fields may be read by name; what they hold stays unknown.
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 
 const kinds = [
   ["forum_topic_created", "created"],

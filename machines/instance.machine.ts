@@ -28,6 +28,7 @@ import type {
   MembershipStart,
   SeatClaims,
 } from "./instance.contract.ts";
+import { leaseFactsIgnored } from "./lease.machine.ts";
 import type { LeaseEvent } from "./lease.machine.ts";
 import type { Leader } from "./lease.rules.ts";
 import { chooseSeat } from "./seat.rules.ts";
@@ -161,14 +162,7 @@ export const instanceMachine = chart.createMachine({
   output: ({ context }) => context.output,
   on: {
     // Late words of companions that have been let go, and facts that the state at hand has no use for.
-    "lease.observed": {},
-    "lease.standing": {},
-    "lease.granted": {},
-    "lease.renewed": {},
-    "lease.lost": {},
-    "lease.releasing": {},
-    "lease.troubled": {},
-    "lease.released": {},
+    ...leaseFactsIgnored,
     "owner.refreshed": {},
     "membership.registered": {},
     "membership.moved": {},

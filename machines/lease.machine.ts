@@ -53,6 +53,21 @@ export type LeaseFact =
   /** The store did not answer: nothing was observed. Asked again by itself. */
   | { readonly type: "lease.troubled"; readonly reason: string };
 
+/**
+ * Each of them, heeded by nobody: for the root of a chart that hosts a lease, where no state says otherwise. A fact that is
+ * new here reaches every host.
+ */
+export const leaseFactsIgnored = {
+  "lease.observed": {},
+  "lease.standing": {},
+  "lease.granted": {},
+  "lease.renewed": {},
+  "lease.lost": {},
+  "lease.releasing": {},
+  "lease.troubled": {},
+  "lease.released": {},
+} as const satisfies Readonly<Record<LeaseFact["type"], object>>;
+
 /** Answer of the store to an attempt; `remainingMs` is what is left by this host's own clock, counted from the request. */
 export interface LeaseAnswer<Kind extends string> {
   readonly kind: Kind;

@@ -15,6 +15,7 @@
  */
 import { and, assign, emit, setup, stateIn } from "xstate";
 import { epoch } from "./ids.ts";
+import { leaseFactsIgnored } from "./lease.machine.ts";
 import type { LeaseEvent } from "./lease.machine.ts";
 import type { OwnerContext, OwnerEvent, OwnerFact, OwnerInput, RefreshAnswer, TakeAnswer } from "./owner.contract.ts";
 import { isSameOwner, isTakeable, isUntouched, leaderIn } from "./owner.rules.ts";
@@ -115,15 +116,8 @@ export const ownerMachine = chart.createMachine({
   initial: "unknown",
   on: {
     // Ignored wherever no state says otherwise: hints while we look anyway, words of a lease chart that is let go.
-    "lease.observed": {},
-    "lease.standing": {},
-    "lease.granted": {},
-    "lease.renewed": {},
-    "lease.lost": {},
-    "lease.releasing": {},
-    "lease.troubled": {},
+    ...leaseFactsIgnored,
     "lease.check": {},
-    "lease.released": {},
     "companion.failed": {},
     "lease.release": ".released",
   },

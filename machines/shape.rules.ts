@@ -6,6 +6,8 @@
  * Does not own: authorisation and owners (`updates.rules.ts`), what the queue does with a shape (`queue.machine.ts`).
  * Updates come from outside: everything is looked at before it is believed.
  */
+import { fieldsOf, textOf } from "./fields.rules.ts";
+import type { Fields } from "./fields.rules.ts";
 import { messageId } from "./ids.ts";
 import type { MessageId } from "./ids.ts";
 import { itemMembersMax, splitIdGap, splitTextLength } from "./queue.rules.ts";
@@ -49,11 +51,6 @@ export type Shape =
   /** A button, a command that is answered at once, or anything else: no turn of its own. */
   | { readonly kind: "aside" };
 
-type Fields = Readonly<Record<string, unknown>>;
-const fieldsOf = (value: unknown): Fields | null =>
-  // After this check an object's fields may be read by name; what they hold stays unknown.
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
-const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 const idOf = (carrier: Fields | null): MessageId | null => {
   const id = carrier?.["message_id"];
   return Number.isSafeInteger(id) ? messageId(Number(id)) : null;

@@ -5,15 +5,10 @@
  * are the host's (updates §9).
  * Updates come from outside: everything is looked at before it is believed.
  */
+import { fieldsOf, textOf } from "./fields.rules.ts";
 import { agentSourceThreadField } from "./wire/constants.ts";
 import type { JournalSeq } from "./ids.ts";
 import type { Member } from "./queue.rules.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
-const fieldsOf = (value: unknown): Fields | null =>
-  // After this check an object's fields may be read by name; what they hold stays unknown.
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
-const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 /** One message of a turn. */
 export interface TurnMessage {

@@ -5,6 +5,8 @@
  * Does not own: routing to a live process (`delivery.machine.ts`), the journal.
  * Updates come from outside: everything is looked at before it is believed.
  */
+import { fieldsOf } from "./fields.rules.ts";
+import type { Fields } from "./fields.rules.ts";
 import { chatId, lane, messageId, threadId, updateId } from "./ids.ts";
 import type { ChatId, Lane, MessageId, SeatKey, ThreadId, ThreadTarget, UpdateId } from "./ids.ts";
 
@@ -26,12 +28,6 @@ export interface UpdateFacts {
   /** A topic was created, edited, closed or reopened. */
   readonly isTopicService: boolean;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const fieldsOf = (value: unknown): Fields | null =>
-  // After this check an object's fields may be read by name; what they hold stays unknown.
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 
 const integer = (value: unknown): number | null => (Number.isSafeInteger(value) ? Number(value) : null);
 

@@ -9,92 +9,19 @@
  * other event names, and promises and callbacks are machines of one state.
  */
 import type { NodeShown } from "../charts.ts";
-import type { ActorShown, Frame } from "../frames.ts";
-import type { Outlet } from "../outlet.ts";
+import type { Frame } from "../frames.ts";
 import { definitionOf } from "./definition.ts";
 import type { DefinitionNode, DefinitionTransition } from "./definition.ts";
-import { FrameReader, sessionOf } from "./frame-reader.ts";
+import { sessionOf } from "./frame-reader.ts";
 import type { KnownActor } from "./frame-reader.ts";
+import { TranslatingOutlet } from "./translating-outlet.ts";
 
-export class V4Outlet implements Outlet {
-  readonly #inner: Outlet;
-  readonly #reader = new FrameReader();
-  #unsaid: { readonly from: string | undefined; readonly actor: KnownActor }[] = [];
-  readonly #lastEvent = new Map<string, object>();
-
-  constructor(inner: Outlet) {
-    this.#inner = inner;
-  }
-
-  get isOpen(): boolean {
-    return this.#inner.isOpen;
-  }
-
-  get bufferedBytes(): number {
-    return this.#inner.bufferedBytes;
-  }
-
-  send(text: string, done: (error?: Error | null) => void): void {
-    // Written by this program in exactly this form.
-    const translated = this.#translate(JSON.parse(text) as Frame);
-    const last = translated.pop();
-    for (const each of translated) this.#inner.send(JSON.stringify(each), () => undefined);
-    if (last === undefined) done();
-    else this.#inner.send(JSON.stringify(last), done);
-  }
-
-  #translate(frame: Frame): object[] {
-    this.#reader.learn(frame);
-    switch (frame.kind) {
-      case "welcome":
-        for (const shown of frame.actors)
-          this.#unsaid.push({ from: frame.from, actor: this.#reader.see(frame.from, shown).actor });
-        return this.#said();
-      case "chart":
-        return this.#said();
-      case "actor":
-        return this.#introduce(frame, { ...frame, status: "active" });
-      case "event": {
-        const sessionId = sessionOf(frame.from, frame.actor.session);
-        const event = asScxml(frame.event);
-        this.#noteEvent(sessionId, event);
-        return [
-          ...this.#introduce(frame, { ...frame, status: "active" }),
-          { type: "service.event", event: JSON.stringify(event), sessionId },
-        ];
-      }
-      case "snapshot": {
-        const said = this.#introduce(frame, frame);
-        const { actor } = this.#reader.see(frame.from, frame);
-        const state = { type: "service.state", state: JSON.stringify(this.#state(actor)), sessionId: actor.session };
-        if (frame.status === "active") return [...said, state];
-        this.#lastEvent.delete(actor.session);
-        return [...said, state, { type: "service.stop", sessionId: actor.session }];
-      }
-      default:
-        return [];
-    }
-  }
-
-  #said(): object[] {
-    const ready = this.#unsaid.filter(
-      ({ from, actor }) => actor.chart === null || this.#reader.chart(from, actor.chart).length > 0,
-    );
-    this.#unsaid = this.#unsaid.filter((each) => !ready.includes(each));
-    return ready.map(({ from, actor }) => this.#register(from, actor));
-  }
-
-  #introduce(frame: Frame, shown: ActorShown): object[] {
-    if (this.#reader.known(frame.from, shown.actor.session) !== null) return [];
-    const { isNew, actor } = this.#reader.see(frame.from, shown);
-    return isNew ? [this.#register(frame.from, actor)] : [];
-  }
-
-  #register(from: string | undefined, actor: KnownActor): object {
+export class V4Outlet extends TranslatingOutlet<object> {
+  protected override introduction(_frame: Frame, from: string | undefined, actor: KnownActor): object {
     const parent = actor.name.parent === undefined ? null : sessionOf(from, actor.name.parent);
     return {
       type: "service.register",
-      machine: JSON.stringify(machineOf(this.#reader.chart(from, actor.chart), actor.name.id)),
+      machine: JSON.stringify(machineOf(this.reader.chart(from, actor.chart), actor.name.id)),
       state: JSON.stringify(this.#state(actor)),
       sessionId: actor.session,
       id: actor.name.id,
@@ -102,9 +29,23 @@ export class V4Outlet implements Outlet {
     };
   }
 
+  protected override ofEvent(frame: Extract<Frame, { kind: "event" }>): object {
+    const sessionId = sessionOf(frame.from, frame.actor.session);
+    const event = asScxml(frame.event);
+    this.noteEvent(sessionId, event);
+    return { type: "service.event", event: JSON.stringify(event), sessionId };
+  }
+
+  protected override ofSnapshot(frame: Extract<Frame, { kind: "snapshot" }>, actor: KnownActor): object[] {
+    const state = { type: "service.state", state: JSON.stringify(this.#state(actor)), sessionId: actor.session };
+    if (frame.status === "active") return [state];
+    this.lastEvent.delete(actor.session);
+    return [state, { type: "service.stop", sessionId: actor.session }];
+  }
+
   /** What `State.create` of XState 4 needs of a state. */
   #state(actor: KnownActor): object {
-    const event = this.#lastEvent.get(actor.session) ?? asScxml({ type: "xstate.init" });
+    const event = this.lastEvent.get(actor.session) ?? asScxml({ type: "xstate.init" });
     return {
       value: actor.value ?? (actor.status === "active" ? "active" : actor.status),
       context: actor.context ?? {},
@@ -122,12 +63,6 @@ export class V4Outlet implements Outlet {
       tags: [],
       historyValue: undefined,
     };
-  }
-
-  #noteEvent(session: string, event: object): void {
-    this.#lastEvent.set(session, event);
-    const [oldest] = this.#lastEvent.keys();
-    if (this.#lastEvent.size > 5_000 && oldest !== undefined) this.#lastEvent.delete(oldest);
   }
 }
 

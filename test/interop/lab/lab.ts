@@ -16,14 +16,12 @@ import { createUnixTransport } from "../../../adapters/transport/unix/transport.
 import type { TransportCounters } from "../../../adapters/transport/wire/counters.ts";
 import { sameSecret } from "../../../adapters/transport/wire/secret.ts";
 import { chatId, generation, type InstanceId } from "../../../machines/ids.ts";
-import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
-import { defaultMembershipTimings } from "../../../machines/membership.machine.ts";
-import { defaultSeatTimings } from "../../../machines/registration.machine.ts";
 import { capability, protocolVersion, type ProtocolIdentity } from "../../../machines/wire/constants.ts";
 import type { HandedUpdate } from "../../../services/queue.ts";
 import { composeInstance, type ComposedInstance } from "../../../services/instance.ts";
 import type { Ports } from "../../../services/runtime.ts";
 import type { Ids, Log, Processes, Store, TelegramApi, Transport } from "../../../services/ports.ts";
+import { hostOf, plainSettings } from "../../support/wire/composing.ts";
 
 export interface LabOptions {
   readonly me: InstanceId;
@@ -102,26 +100,10 @@ export function openLab(options: LabOptions): Lab {
       name,
       audience: { user: options.chat, chat: chatId(options.chat) },
       identity,
-      ack: "auto",
-      host: "updates",
-      lease: defaultLeaseTimings,
-      seats: defaultSeatTimings,
-      membership: defaultMembershipTimings,
-      pollSeconds: 25,
       capabilityMs: 60_000,
-      threadGraceMs: 600_000,
-      unprovableAfterMs: null,
+      ...plainSettings,
     },
-    {
-      handOut: (update) => {
-        options.handOut(update);
-        return Promise.resolve();
-      },
-      runTurn: () => Promise.resolve(),
-      commandDone: () => undefined,
-      drained: () => Promise.resolve(),
-      isSecret: sameSecret,
-    },
+    hostOf(options.handOut, sameSecret),
   );
   instance.queue.listening.updates(true);
   instance.actor.start();

@@ -42,6 +42,17 @@ export interface CataloguedChart {
 const eventsOf = <Event extends { readonly type: string }>(types: Record<Event["type"], true>): readonly string[] =>
   Object.keys(types);
 
+const leaseFacts = {
+  "lease.observed": true,
+  "lease.standing": true,
+  "lease.granted": true,
+  "lease.renewed": true,
+  "lease.lost": true,
+  "lease.releasing": true,
+  "lease.released": true,
+  "lease.troubled": true,
+} as const;
+
 const pollingFacts = {
   "polling.started": true,
   "polling.answered": true,
@@ -86,14 +97,7 @@ export const charts: readonly CataloguedChart[] = [
     machine: instanceMachine,
     events: eventsOf<InstanceEvent>({
       "instance.stop": true,
-      "lease.observed": true,
-      "lease.standing": true,
-      "lease.granted": true,
-      "lease.renewed": true,
-      "lease.lost": true,
-      "lease.releasing": true,
-      "lease.released": true,
-      "lease.troubled": true,
+      ...leaseFacts,
       "owner.refreshed": true,
       "membership.registered": true,
       "membership.moved": true,
@@ -132,14 +136,7 @@ export const charts: readonly CataloguedChart[] = [
     events: eventsOf<OwnerEvent>({
       "lease.check": true,
       "lease.release": true,
-      "lease.observed": true,
-      "lease.standing": true,
-      "lease.granted": true,
-      "lease.renewed": true,
-      "lease.lost": true,
-      "lease.releasing": true,
-      "lease.released": true,
-      "lease.troubled": true,
+      ...leaseFacts,
       "companion.failed": true,
     }),
     companions: ["lease"],

@@ -11,9 +11,6 @@ import { createMemoryNetwork } from "../../../adapters/transport/memory/network.
 import type { MemoryNetwork } from "../../../adapters/transport/memory/network.ts";
 import { acquisitionId, chatId, generation, instanceId, seatKey } from "../../../machines/ids.ts";
 import type { Incarnation, InstanceId, Liveness } from "../../../machines/ids.ts";
-import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
-import { defaultMembershipTimings } from "../../../machines/membership.machine.ts";
-import { defaultSeatTimings } from "../../../machines/registration.machine.ts";
 import { roleOf } from "../../../machines/role.rules.ts";
 import { capability } from "../../../machines/wire/constants.ts";
 import type { Ack, Envelope, Registration } from "../../../machines/wire/envelopes.ts";
@@ -23,6 +20,7 @@ import type { ComposedInstance } from "../../../services/instance.ts";
 import type { Ids, Link, Processes, Store } from "../../../services/ports.ts";
 import { ManualClock, settled } from "./manual-clock.ts";
 import { ScriptedTelegram } from "./scripted-telegram.ts";
+import { hostOf, plainSettings } from "./composing.ts";
 
 export const owner = 7;
 export const secret = "s".repeat(43);
@@ -148,26 +146,10 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
         runtimeBuild: "test",
         capabilities: ownCapabilities,
       },
-      ack: "auto",
-      host: "updates",
-      lease: defaultLeaseTimings,
-      seats: defaultSeatTimings,
-      membership: defaultMembershipTimings,
-      pollSeconds: 25,
       capabilityMs: 2_500,
-      threadGraceMs: 600_000,
-      unprovableAfterMs: null,
+      ...plainSettings,
     },
-    {
-      handOut: (update) => {
-        handed.push(update);
-        return Promise.resolve();
-      },
-      runTurn: () => Promise.resolve(),
-      commandDone: () => undefined,
-      drained: () => Promise.resolve(),
-      isSecret: (given, expected) => given === expected,
-    },
+    hostOf((update) => handed.push(update)),
   );
   instance.queue.listening.updates(true);
   instance.actor.start();
