@@ -32,20 +32,22 @@ export function endOfThread(handle: MemoryHandle, target: ThreadTarget, atMs: nu
   }
 }
 
+function giveBack(db: MemoryDatabase, seat: SeatKey, isGivenBack: (holder: InstanceId) => boolean): void {
+  for (const open of db.updates.values())
+    if (open.claim?.seat === seat && isGivenBack(open.claim.instanceId))
+      db.replaceEntry({ ...open, claim: null, offer: null, entry: { ...open.entry, redelivered: true } });
+}
+
 /** The holder itself gives the seat up: its registration is over, and what it had in hand goes back. */
 export function endByHolder({ db }: MemoryHandle, seat: SeatKey, instanceId: InstanceId, atMs: number): void {
   if (db.registrations.get(seat)?.instanceId === instanceId) endNow(db, seat, "stopped", atMs);
-  for (const open of db.updates.values())
-    if (open.claim?.seat === seat && open.claim.instanceId === instanceId)
-      db.replaceEntry({ ...open, claim: null, offer: null, entry: { ...open.entry, redelivered: true } });
+  giveBack(db, seat, (holder) => holder === instanceId);
   db.voidOffers(seat, null);
 }
 
 /** Entries in hand of the seat's instances, but for `keeping`, go back to pending. */
 export function returnWork({ db }: MemoryHandle, seat: SeatKey, keeping: InstanceId | null): void {
-  for (const open of db.updates.values())
-    if (open.claim?.seat === seat && open.claim.instanceId !== keeping)
-      db.replaceEntry({ ...open, claim: null, offer: null, entry: { ...open.entry, redelivered: true } });
+  giveBack(db, seat, (holder) => holder !== keeping);
   db.voidOffers(seat, keeping);
 }
 
