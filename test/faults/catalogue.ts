@@ -267,8 +267,8 @@ const deliveryFaults: readonly Fault[] = [
   {
     name: "a forward with an unknown outcome counts as accepted",
     file: delivery,
-    find: '{ guard: ({ event }) => event.output.kind === "accepted", target: "accepted" },',
-    replace: '{ guard: ({ event }) => event.output.kind !== "refused", target: "accepted" },',
+    find: '{ guard: ({ event }) => event.output.kind === "accepted", target: "#delivery.accepted" },',
+    replace: '{ guard: ({ event }) => event.output.kind !== "refused", target: "#delivery.accepted" },',
     tries: [...explored("delivery/order", "delivery/liveness"), walked("delivery/wide"), bus()],
   },
   {
@@ -281,8 +281,8 @@ const deliveryFaults: readonly Fault[] = [
   {
     name: "an update that waits for a seat does not hear of it",
     file: delivery,
-    find: 'on: { "seats.changed": "returned" },\n      after: {\n        patience',
-    replace: "after: {\n        patience",
+    find: 'on: { "seats.changed": "#delivery.returned" },\n        },\n',
+    replace: "},\n",
     tries: [...explored("delivery/liveness"), bus()],
   },
   {
@@ -295,21 +295,21 @@ const deliveryFaults: readonly Fault[] = [
   {
     name: "a claim does not ask for the head of its lane",
     file: memoryWork,
-    find: 'if (db.isOvertaking(open)) return { kind: "outOfOrder" };',
-    replace: "",
+    find: 'return db.isOvertaking(open) ? { kind: "outOfOrder" } : { kind: "claimed", entry: open.entry };',
+    replace: 'return { kind: "claimed", entry: open.entry };',
     tries: [bus(1), bus(1, 2), bus(2, 3)],
   },
   {
     name: "settling does not ask whose acquisition it is",
-    file: memoryWork,
-    find: "return open?.claim?.acquisition === acquisition ? open : null;",
+    file: "adapters/store/memory/database.ts",
+    find: "return open?.claim?.acquisition === acquisition && open.offer === null ? open : null;",
     replace: "return acquisition === null ? null : (open ?? null);",
     tries: [bus(1), bus(1, 2), bus(2, 3)],
   },
   {
     name: "what a dead holder had is not given back",
     file: memoryRegistrations,
-    find: "db.replaceEntry({ ...open, claim: null, entry: { ...open.entry, redelivered: true } });",
+    find: "db.replaceEntry({ ...open, claim: null, offer: null, entry: { ...open.entry, redelivered: true } });",
     replace: "db.replaceEntry({ ...open });",
     tries: [bus(1), bus(1, 2)],
   },
