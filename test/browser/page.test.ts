@@ -56,6 +56,21 @@ describeInBrowser("the chat page", (browser) => {
     await chat.page.locator(".key").first().waitFor({ state: "detached" });
   });
 
+  test("a click that is under way when the thread gets a message still chooses the thread", async () => {
+    const emulator = await kept(startBare());
+    emulator.control.userCreatesThread({ name: "Builder" });
+    const { threadId } = emulator.control.userCreatesThread({ name: "Writer" });
+    const chat = await open(emulator.pageUrl);
+    await chat.select("Builder");
+    const link = chat.thread("Writer");
+    await link.hover();
+    await chat.page.mouse.down();
+    emulator.control.userSends({ threadId, text: "look here" });
+    await link.filter({ hasText: "look here" }).waitFor();
+    await chat.page.mouse.up();
+    await chat.whenSelected("Writer");
+  });
+
   test("what happens while the page reads the state is not lost", async () => {
     const emulator = await kept(startBare());
     const { threadId } = emulator.control.userCreatesThread({ name: "Builder" });

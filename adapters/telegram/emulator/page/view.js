@@ -18,6 +18,37 @@ export function element(tag, props = {}, ...children) {
   return node;
 }
 
+/** Gives `node` the attributes and children of `fresh`. */
+function become(node, fresh) {
+  takeAttributes(node, fresh);
+  const [link, ...others] = node.children;
+  const [freshLink] = fresh.children;
+  if (others.length === 0 && link?.tagName === "A" && freshLink?.tagName === "A") resemble(link, freshLink);
+  else node.replaceChildren(...fresh.childNodes);
+  return node;
+}
+
+/**
+ * The same for a link and what is in it, keeping every node that has a counterpart: a click may be under way on any of them,
+ * and one that is replaced between press and release is never heard. Not for nodes that listen by themselves.
+ */
+function resemble(node, fresh) {
+  if (node.nodeType === Node.TEXT_NODE) {
+    node.data = fresh.data;
+    return;
+  }
+  takeAttributes(node, fresh);
+  const [mine, theirs] = [[...node.childNodes], [...fresh.childNodes]];
+  const isAlike = mine.length === theirs.length && mine.every((each, at) => each.nodeName === theirs[at].nodeName);
+  if (isAlike) mine.forEach((each, at) => resemble(each, theirs[at]));
+  else node.replaceChildren(...theirs);
+}
+
+function takeAttributes(node, fresh) {
+  for (const { name, value } of fresh.attributes) node.setAttribute(name, value);
+  for (const { name } of [...node.attributes]) if (!fresh.hasAttribute(name)) node.removeAttribute(name);
+}
+
 /** Brings a list's children in line with `items`; an item that looks the same keeps its node (and its focus). */
 export function reconcile(parent, items, { keyOf, make }) {
   const old = new Map([...parent.children].map((node) => [node.dataset.key, node]));
@@ -30,13 +61,15 @@ export function reconcile(parent, items, { keyOf, make }) {
     if (node === undefined || node.dataset.signature !== signature) {
       const wasOpen = node?.querySelector("details")?.open ?? false;
       const fresh = make(item);
-      fresh.dataset.key = key;
-      fresh.dataset.signature = signature;
       const details = fresh.querySelector("details");
       if (details !== null) details.open = wasOpen;
-      node?.remove();
-      node = fresh;
-      if (focusedKey === key) queueMicrotask(() => fresh.querySelector("a, button, summary")?.focus());
+      node = node === undefined ? fresh : become(node, fresh);
+      node.dataset.key = key;
+      node.dataset.signature = signature;
+      if (focusedKey === key) {
+        const kept = node;
+        queueMicrotask(() => kept.querySelector("a, button, summary")?.focus());
+      }
     }
     old.delete(key);
     if (parent.children[at] !== node) parent.insertBefore(node, parent.children[at] ?? null);
