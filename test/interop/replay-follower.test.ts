@@ -141,7 +141,7 @@ describe("the recorded session at our follower", () => {
     });
   });
 
-  test("P-41: each update is handed out once, as Telegram sent it, whatever was forwarded twice", () => {
+  test("protocol/P-41: each update is handed out once, as Telegram sent it, whatever was forwarded twice", () => {
     expect(handed.map((update) => Object.keys(update as object))).toEqual([
       ["update_id", "message"],
       ["update_id", "edited_message"],

@@ -202,7 +202,7 @@ describe("the recorded session at our leader", () => {
     },
   );
 
-  test("P-42: what a v1 follower has durably is no longer in the leader's journal", async () => {
+  test("protocol/P-42: what a v1 follower has durably is no longer in the leader's journal", async () => {
     expect((await store.status.read()).journal).toEqual({ waiting: 0, claimed: 0, deadLetters: 0 });
   });
 

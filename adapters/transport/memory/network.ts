@@ -143,8 +143,10 @@ class Network implements MemoryNetwork, ConnectionWorld {
   #endpoint(address: string, served: Served, open: () => Promise<void>): Endpoint {
     let recovery: Promise<boolean> | null = null;
     const recover = async () => {
+      this.counters.count("endpoint-missing");
       try {
         await open();
+        this.counters.count("endpoint-recovered");
         return true;
       } catch (error) {
         // Closed meanwhile: that is why nothing was published (E-3).

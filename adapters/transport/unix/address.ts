@@ -25,6 +25,15 @@ export const leaderPath = ({ folder, profile }: EndpointPlace): string =>
 export const followerPath = ({ folder, profile }: EndpointPlace, instance: InstanceId): string =>
   path.join(folder, "followers", ...(profile === null ? [] : [sanitised(profile)]), `${sanitised(instance)}.sock`);
 
+const pipePrefix = `\\\\.\\pipe\\${historicalPrefix}-`;
+
+/** Whether an endpoint is a named pipe of Windows. */
+export const isPipe = (endpoint: string): boolean => /^\\\\[.?]\\pipe\\/i.test(endpoint);
+
+/** The pipe of a scope (`bus`, `follower-<instance>`) under an agent folder, both as they are given. */
+export const pipeName = (agentDir: string, scope: string): string =>
+  `${pipePrefix}${createHash("sha256").update(agentDir).digest("base64url").slice(0, 16)}-${sanitised(scope)}`;
+
 /** Where endpoints go whose own path is too long, or on a drive that has no sockets. */
 export const overflowFolder = (tmpFolder: string): string =>
   path.join(tmpFolder, `${historicalPrefix}-${String(process.getuid?.() ?? "user")}`);

@@ -70,6 +70,7 @@ export class UnixEndpoint implements Endpoint {
   }
 
   async #recover(): Promise<boolean> {
+    this.#context.counters.count("endpoint-missing");
     const opened = await this.#open().catch((error: unknown) => {
       // Closed meanwhile: that is why nothing was published.
       if (this.#isClosed) return null;
@@ -82,6 +83,7 @@ export class UnixEndpoint implements Endpoint {
     // Stops accepting; the connections it accepted live on.
     this.#publication?.server.close();
     this.#publication = opened;
+    this.#context.counters.count("endpoint-recovered");
     return true;
   }
 

@@ -11,14 +11,30 @@ import type { Envelope, RequestEnvelope } from "../../../machines/wire/envelopes
 import { wireText } from "../../../machines/wire/texts.ts";
 import { LineSplitter } from "../wire/line-splitter.ts";
 import { encodeEnvelope, parseEnvelope } from "../wire/parse.ts";
+import { isPipe } from "./address.ts";
 import { connect, type Dialing } from "./connect.ts";
 import { classify, withCode } from "./errors.ts";
+import type { TransportFailure } from "./errors.ts";
 
 export interface OneShotPolicy {
   readonly attemptsMax: number;
   readonly delayMs: number;
   /** Of one attempt: connection and answer together. */
   readonly timeoutMs: number;
+}
+
+/** An attempt that brought no answer. */
+export interface FailedAttempt {
+  readonly requestId: string;
+  readonly transport: "socket" | "pipe";
+  readonly kind: TransportFailure["kind"];
+  /** Whether the same bytes are sent again. */
+  readonly isRetried: boolean;
+}
+
+export interface OneShotClient extends Dialing {
+  /** Told once for each failed attempt. Must not throw. */
+  readonly onFailure?: (failure: FailedAttempt) => void;
 }
 
 /** §2.5, unix sockets. */
@@ -68,15 +84,23 @@ export async function requestOnce(
   address: string,
   envelope: RequestEnvelope,
   policy: OneShotPolicy,
-  dialing: Dialing,
+  client: OneShotClient,
 ): Promise<Envelope | null> {
   const line = encodeEnvelope(envelope);
   for (let count = 1; ; count += 1) {
     try {
-      return await attempt(address, line, policy.timeoutMs, dialing);
+      return await attempt(address, line, policy.timeoutMs, client);
     } catch (error) {
-      if (count >= policy.attemptsMax || !classify(error).isRetryable) throw error;
-      await new Promise<void>((resolve) => void dialing.timers.setTimeout(resolve, policy.delayMs));
+      const { kind, isRetryable } = classify(error);
+      const isRetried = isRetryable && count < policy.attemptsMax;
+      client.onFailure?.({
+        requestId: envelope.requestId,
+        transport: isPipe(address) ? "pipe" : "socket",
+        kind,
+        isRetried,
+      });
+      if (!isRetried) throw error;
+      await new Promise<void>((resolve) => void client.timers.setTimeout(resolve, policy.delayMs));
     }
   }
 }

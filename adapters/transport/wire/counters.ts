@@ -19,6 +19,10 @@ export type TransportCount =
   | "connection-paused"
   /** An error of a listener that was already serving. */
   | "listener-error"
+  /** A published address was gone; it is being served anew. */
+  | "endpoint-missing"
+  /** It is back. */
+  | "endpoint-recovered"
   | "handler-failed"
   | "request-repeated"
   | "request-id-collision"

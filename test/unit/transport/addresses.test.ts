@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import {
   followerPath,
+  isPipe,
   leaderPath,
   overflowFolder,
   pathsOf,
+  pipeName,
   resolvedPath,
   sanitised,
 } from "../../../adapters/transport/unix/address.ts";
@@ -53,6 +55,16 @@ test("design §6: a short path has the hashed one as its second place", () => {
   expect(first).toBe("/s/bus.sock");
   expect(second).toBe(resolvedPath(second ?? "", tmp));
   expect(second).toMatch(/\/[0-9a-f]{16}\.sock$/);
+});
+
+test("Appendix A, §2.6: names of pipes", () => {
+  const ofOne = "\\\\.\\pipe\\pi-telegram-bFXGpTKKZ2goF4Qw";
+  expect(pipeName("C:\\agents\\one", "bus")).toBe(`${ofOne}-bus`);
+  expect(pipeName("C:\\agents\\one", "follower-4711:1750000000000")).toBe(`${ofOne}-follower-4711_1750000000000`);
+  expect(pipeName("C:\\agents\\one", "x".repeat(100))).toBe(`${ofOne}-${"x".repeat(80)}`);
+  expect(pipeName("C:\\agents\\two", "bus")).not.toContain(ofOne);
+  for (const pipe of ["\\\\.\\pipe\\a", "\\\\?\\PIPE\\a"]) expect(isPipe(pipe)).toBe(true);
+  for (const path of ["/run/bus.sock", "C:\\pipe\\a", "\\\\.\\pipes\\a"]) expect(isPipe(path)).toBe(false);
 });
 
 test("Appendix A: delivery ids", () => {

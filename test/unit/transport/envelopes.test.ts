@@ -32,7 +32,7 @@ const selector = (fields: unknown) => {
   return parsed?.kind === "follower.resolveAgentTarget" ? parsed.selector : null;
 };
 
-describe("V-1: what is malformed", () => {
+describe("protocol/V-1: what is malformed", () => {
   test.each([
     "",
     " ",
@@ -56,7 +56,7 @@ describe("V-1: what is malformed", () => {
     expect(parseEnvelope(`${JSON.stringify(heartbeat("a"))}\r`)).not.toBeNull());
 });
 
-describe("V-1: hostile nesting neither throws nor passes", () => {
+describe("protocol/V-1: hostile nesting neither throws nor passes", () => {
   const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   const lineWith = (args: string) => JSON.stringify(callApi("a", ["#"])).replace('"#"', args);
 
@@ -70,7 +70,7 @@ describe("V-1: hostile nesting neither throws nor passes", () => {
   });
 });
 
-describe("V-2: whitelist", () => {
+describe("protocol/V-2: whitelist", () => {
   test("unknown fields are dropped, free-form ones are kept as they are", () => {
     const sent = { ...forwardMessage("a"), extra: 1, delivery: { ...forwardMessage("a").delivery, extra: 1 } };
     expect(parse(sent)).toEqual(forwardMessage("a"));
@@ -97,7 +97,7 @@ describe("V-2: whitelist", () => {
   });
 });
 
-describe("V-3, V-5: an optional field of the wrong type counts as absent", () => {
+describe("protocol/V-3, V-5: an optional field of the wrong type counts as absent", () => {
   test("auth (A-3) and registrationGeneration", () => {
     const parsed = parse({ ...heartbeat("a"), auth: 7, registrationGeneration: null });
     expect(Object.keys(parsed ?? {})).toEqual(["kind", "requestId", "instanceId", "sentAtMs"]);
@@ -131,7 +131,7 @@ describe("V-3, V-5: an optional field of the wrong type counts as absent", () =>
   });
 });
 
-describe("V-4: targets", () => {
+describe("protocol/V-4: targets", () => {
   test("a wrong threadId is dropped", () =>
     expect(registrationWith({ target: { chatId: 7, threadId: "1", slot: "B" } })?.target).toEqual({ chatId: 7 }));
   test.each([null, [], "x", { threadId: 1 }, { chatId: "7" }])("%j rejects the registration", (target) =>
@@ -174,7 +174,7 @@ describe("§2.11: an invalid identity is an absent one", () => {
   });
 });
 
-describe("S-24: malformed lines", () => {
+describe("protocol/S-24: malformed lines", () => {
   test("forward without delivery", () => expect(parse({ ...forwardMessage("a"), delivery: undefined })).toBeNull());
   test.each([
     { deliveryId: "telegram-follower-v1-0A" },
@@ -220,7 +220,7 @@ describe("S-24: malformed lines", () => {
   });
 });
 
-describe("S-25: registration", () => {
+describe("protocol/S-25: registration", () => {
   test("bad target is malformed", () => expect(registrationWith({ target: 7 })).toBeNull());
   test("bad slot or protocol is dropped", () => {
     expect(registrationWith({ slot: "b" })).not.toHaveProperty("slot");
@@ -233,7 +233,7 @@ describe("S-25: registration", () => {
 });
 
 describe("ledger identity", () => {
-  test("W-21: key of each class", () => {
+  test("protocol/W-21: key of each class", () => {
     expect(ledgerKeyOf(register("r"))).toBe(`${auth}:${alice}:r`);
     expect(ledgerKeyOf(heartbeat("r"))).toBe(`${auth}:${alice}:r`);
     expect(ledgerKeyOf(forwardMessage("r"))).toBe(`${auth}:${alice}:r`);
@@ -241,7 +241,7 @@ describe("ledger identity", () => {
     const anonymous = parse({ ...heartbeat("r"), auth: 1 });
     expect(anonymous !== null && ledgerKeyOf(anonymous)).toBe(`:${alice}:r`);
   });
-  test("W-22: unknown fields and key order of known ones do not count, free-form order does", () => {
+  test("protocol/W-22: unknown fields and key order of known ones do not count, free-form order does", () => {
     const fingerprint = (value: unknown) => fingerprintOf(parse(value) ?? heartbeat("malformed"));
     const { kind, ...rest } = heartbeat("r");
     expect(fingerprint({ ...rest, extra: 1, kind })).toBe(fingerprint(heartbeat("r")));
@@ -255,13 +255,13 @@ describe("ledger identity", () => {
   });
 });
 
-test("W-2, W-3: one line, one LF, no LF inside", () => {
+test("protocol/W-2, W-3: one line, one LF, no LF inside", () => {
   const line = encodeEnvelope(callApi("a", ["two\nlines\r\n", "\u2028"]));
   expect(line.indexOf("\n")).toBe(line.length - 1);
   expect(parseEnvelope(line.slice(0, -1))).toEqual(callApi("a", ["two\nlines\r\n", "\u2028"]));
 });
 
-test("S-18: a secret of equal length but different, shorter, or missing is refused", () => {
+test("protocol/S-18: a secret of equal length but different, shorter, or missing is refused", () => {
   expect(sameSecret(auth, auth)).toBe(true);
   expect(sameSecret("t".repeat(43), auth)).toBe(false);
   expect(sameSecret("s".repeat(42), auth)).toBe(false);

@@ -4,7 +4,7 @@ import { LineSplitter } from "../../../adapters/transport/wire/line-splitter.ts"
 
 const feed = (splitter: LineSplitter, chunks: readonly Buffer[]) => chunks.map((chunk) => splitter.push(chunk));
 
-test("W-1, W-4, W-13: however a stream is cut into chunks, the same lines come out, and no unfinished one", () => {
+test("protocol/W-1, W-4, W-13: however a stream is cut into chunks, the same lines come out, and no unfinished one", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom("a", "\n", "é", "漢", "👍", "\r", '"'), maxLength: 60 }),
@@ -26,11 +26,11 @@ test("W-1, W-4, W-13: however a stream is cut into chunks, the same lines come o
   );
 });
 
-test("W-5: an empty line is a line", () => {
+test("protocol/W-5: an empty line is a line", () => {
   expect(new LineSplitter(10).push(Buffer.from("\n\n"))).toEqual(["", ""]);
 });
 
-test("O-24: a line of exactly the maximum passes, a longer one does not, in one chunk or many", () => {
+test("protocol/O-24: a line of exactly the maximum passes, a longer one does not, in one chunk or many", () => {
   const line = (length: number) => Buffer.from(`${"x".repeat(length)}\n`);
   expect(new LineSplitter(10).push(line(10))).toEqual(["x".repeat(10)]);
   expect(new LineSplitter(10).push(line(11))).toBeNull();
@@ -40,7 +40,7 @@ test("O-24: a line of exactly the maximum passes, a longer one does not, in one 
   expect(new LineSplitter(10).push(Buffer.from(`a\n${"x".repeat(11)}\nb\n`))).toBeNull();
 });
 
-test("O-24: a line that comes byte by byte is whole", () => {
+test("protocol/O-24: a line that comes byte by byte is whole", () => {
   const splitter = new LineSplitter(10_000);
   for (let index = 0; index < 5000; index += 1) splitter.push(Buffer.from("y"));
   expect(splitter.push(Buffer.from("\n"))).toEqual(["y".repeat(5000)]);

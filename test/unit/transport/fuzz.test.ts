@@ -47,7 +47,7 @@ const hostileBytes = fc
   .uint8Array({ maxLength: 200 })
   .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 10 ? 11 : byte))));
 
-test("V-1: no line makes the parser throw, and what it accepts it accepts again unchanged", () => {
+test("protocol/V-1: no line makes the parser throw, and what it accepts it accepts again unchanged", () => {
   fc.assert(
     fc.property(hostileLine, (line) => {
       const parsed = parseEnvelope(line);
@@ -59,7 +59,7 @@ test("V-1: no line makes the parser throw, and what it accepts it accepts again 
 
 let round = 0;
 
-test("V-1, W-9: hostile lines each get an answer, right ones between them the right answer, neighbours notice nothing", async () => {
+test("protocol/V-1, W-9: hostile lines each get an answer, right ones between them the right answer, neighbours notice nothing", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(hostileLine, hostileBytes), { maxLength: 20 }),
@@ -87,7 +87,7 @@ test("V-1, W-9: hostile lines each get an answer, right ones between them the ri
   );
 }, 60_000);
 
-test("W-4: peers that vanish in the middle of anything leave nothing behind", async () => {
+test("protocol/W-4: peers that vanish in the middle of anything leave nothing behind", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(hostileLine, { minLength: 1, maxLength: 5 }), fc.boolean(), async (lines, isAbrupt) => {
       const peer = harness.raw();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parseEnvelope } from "../../../adapters/transport/wire/parse.ts";
 import { controlPayload, offer, promptPayload } from "./support/envelopes.ts";
 
-describe("§3.12: handoff payload", () => {
+describe("protocol/S-24: handoff payload (§3.12)", () => {
   const withPayload = (payload: unknown) => parseEnvelope(JSON.stringify({ ...offer("a"), payload }));
   const receipts = (fields: unknown) => ({
     admissionReceipts: [{ ...controlPayload.admissionReceipts[0], ...(fields as object) }],

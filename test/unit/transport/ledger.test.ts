@@ -37,7 +37,7 @@ function ledgerOf(entriesMax: number) {
 }
 
 describe("request ledger", () => {
-  test("W-23: a known request gets the stored answer, pending or settled, and runs once", async () => {
+  test("protocol/W-23: a known request gets the stored answer, pending or settled, and runs once", async () => {
     const { admit, settle, runs } = ledgerOf(4);
     const first = admit("a");
     const second = admit("a");
@@ -48,7 +48,7 @@ describe("request ledger", () => {
     expect(second.kind === "repeated" && (await second.answer)).toBe("x");
     expect(runs()).toBe(1);
   });
-  test("W-24: another fingerprint collides and disturbs nothing", async () => {
+  test("protocol/W-24: another fingerprint collides and disturbs nothing", async () => {
     const { admit, settle, runs } = ledgerOf(4);
     admit("a");
     expect(admit("a", "other").kind).toBe("collision");
@@ -56,7 +56,7 @@ describe("request ledger", () => {
     expect(admit("a").kind).toBe("repeated");
     expect(runs()).toBe(1);
   });
-  test("W-25: at capacity the oldest settled goes; all in flight is full", async () => {
+  test("protocol/W-25: at capacity the oldest settled goes; all in flight is full", async () => {
     const { admit, settle, ledger } = ledgerOf(3);
     for (const key of ["a", "b", "c"]) admit(key);
     expect(admit("d").kind).toBe("full");
@@ -70,7 +70,7 @@ describe("request ledger", () => {
     expect(admit("a").kind).toBe("repeated");
     expect(admit("e").kind).toBe("full");
   });
-  test("W-25: an entry that was passed over in flight is the oldest once it settles", async () => {
+  test("protocol/W-25: an entry that was passed over in flight is the oldest once it settles", async () => {
     const { admit, settle } = ledgerOf(3);
     admit("old");
     admit("b");
@@ -83,14 +83,14 @@ describe("request ledger", () => {
     expect(admit("d").kind).toBe("repeated");
     expect(admit("old").kind).toBe("new");
   });
-  test("W-26: the handler runs on a later microtask", async () => {
+  test("protocol/W-26: the handler runs on a later microtask", async () => {
     const { admit, runs } = ledgerOf(2);
     admit("a");
     expect(runs()).toBe(0);
     await Promise.resolve();
     expect(runs()).toBe(1);
   });
-  test("W-20: capacity is at least one; W-27: cleared is empty", () => {
+  test("protocol/W-20, W-27: capacity is at least one; cleared is empty", () => {
     const { admit, ledger } = ledgerOf(0);
     expect(admit("a").kind).toBe("new");
     expect(admit("b").kind).toBe("full");
@@ -98,7 +98,7 @@ describe("request ledger", () => {
     expect(ledger.size).toBe(0);
     expect(admit("b").kind).toBe("new");
   });
-  test("W-23, W-25: behaves as an ordered list that is searched from its start", async () => {
+  test("protocol/W-23, W-25: behaves as an ordered list that is searched from its start", async () => {
     const steps = fc.array(
       fc.record({ act: fc.constantFrom("admit", "settle"), key: fc.integer({ min: 0, max: 9 }).map(String) }),
       { maxLength: 200 },

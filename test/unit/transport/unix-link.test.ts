@@ -2,10 +2,16 @@ import { mkdirSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { requestOnce, type OneShotPolicy } from "../../../adapters/transport/unix/one-shot.ts";
+import { classify } from "../../../adapters/transport/unix/errors.ts";
+import {
+  oneShotPolicy,
+  requestOnce,
+  type FailedAttempt,
+  type OneShotPolicy,
+} from "../../../adapters/transport/unix/one-shot.ts";
 import { encodeEnvelope } from "../../../adapters/transport/wire/parse.ts";
 import { forwardMessage, heartbeat, okAck } from "./support/envelopes.ts";
-import { UnixHarness, waiting } from "./support/harness.ts";
+import { gate, UnixHarness, waiting } from "./support/harness.ts";
 
 // A busy machine is slow; what these tests wait for is a condition.
 vi.setConfig({ testTimeout: 30_000 });
@@ -38,7 +44,7 @@ async function foreign(onLine: (socket: net.Socket, text: string) => void): Prom
 const ack = (id: string) => encodeEnvelope(okAck(heartbeat(id)));
 
 describe("link", () => {
-  test("O-8: answers to unknown ids, requests and W-9 answers are counted and ignored", async () => {
+  test("protocol/O-8: answers to unknown ids, requests and W-9 answers are counted and ignored", async () => {
     await foreign((socket) =>
       socket.write(`${ack("other")}${ack("invalid")}${encodeEnvelope(forwardMessage("x"))}${ack("a")}`),
     );
@@ -55,7 +61,7 @@ describe("link", () => {
     await link.closed;
     expect(harness.counts.of["answer-malformed"]).toBe(1);
   });
-  test("O-24: an answer that never ends breaks the link", async () => {
+  test("protocol/O-24: an answer that never ends breaks the link", async () => {
     await foreign((socket) => {
       for (let count = 0; count < 17; count += 1) socket.write("x".repeat(1024 * 1024));
     });
@@ -91,13 +97,22 @@ describe("one-shot client", () => {
     timeoutMs: 1000,
     ...fields,
   });
+  let failures: FailedAttempt[] = [];
+  beforeEach(() => (failures = []));
   const send = (fields?: Partial<OneShotPolicy>) =>
     requestOnce(harness.transport.leaderAddress, heartbeat("a"), policy(fields), {
       timers: harness.clock,
       tmpFolder: harness.tmpFolder,
+      onFailure: (failure) => void failures.push(failure),
     });
+  const failed = (kind: FailedAttempt["kind"], isRetried = false): FailedAttempt => ({
+    requestId: "a",
+    transport: "socket",
+    kind,
+    isRetried,
+  });
 
-  test("C-2, C-3: one line out, one line in, then the client destroys the connection", async () => {
+  test("protocol/C-2, C-3: one line out, one line in, then the client destroys the connection", async () => {
     const received: string[] = [];
     const sockets = await foreign((socket, text) => {
       received.push(text);
@@ -107,24 +122,25 @@ describe("one-shot client", () => {
     expect(received).toEqual([encodeEnvelope(heartbeat("a"))]);
     await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true), waiting);
   });
-  test("C-3, C-4, C-8: an unparsable line and a FIN are nothing, and not retried", async () => {
+  test("protocol/C-3, C-4, C-8: an unparsable line and a FIN are nothing, and not retried", async () => {
     const replies = ["nonsense\n", ""].values();
     const sockets = await foreign((socket) => void socket.end(replies.next().value ?? ""));
     expect(await send({ attemptsMax: 5 })).toBeNull();
     expect(await send({ attemptsMax: 5 })).toBeNull();
     expect(sockets).toHaveLength(2);
   });
-  test("C-5, S-7: no answer is ETIMEDOUT", async () => {
+  test("protocol/C-5, S-7: no answer is ETIMEDOUT, which is worth repeating", async () => {
     await foreign(() => harness.clock.advance(1000));
-    await expect(send()).rejects.toMatchObject({
-      code: "ETIMEDOUT",
-      message: "Timed out waiting for Telegram bus response",
-    });
+    const error = await send().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "ETIMEDOUT", message: "Timed out waiting for Telegram bus response" });
+    expect(classify(error)).toEqual({ kind: "timeout", isRetryable: true });
+    expect(failures).toEqual([failed("timeout")]);
     expect(harness.clock.pending).toBe(0);
   });
-  test("C-7, S-11: registration retries until the endpoint is there, with the same bytes", async () => {
+  test("protocol/C-7, S-11: registration retries until the endpoint is there, with the same bytes, and each retry is told", async () => {
     const received: string[] = [];
-    const answer = send({ attemptsMax: 10, delayMs: 150 });
+    const { attemptsMax, delayMs } = oneShotPolicy.registration;
+    const answer = send({ attemptsMax, delayMs });
     await vi.waitFor(() => expect(harness.clock.pending).toBe(1), waiting);
     await foreign((socket, text) => {
       received.push(text);
@@ -138,11 +154,32 @@ describe("one-shot client", () => {
     expect(await answer).toEqual(okAck(heartbeat("a")));
     await drive;
     expect(received[0]).toBe(received[1]);
+    expect(failures[0]).toEqual(failed("connect", true));
+    expect(failures.at(-1)).toEqual(failed("timeout", true));
   });
-  test("S-6: nobody there is a retryable connect error; the last one is reported", async () => {
-    await expect(send({ attemptsMax: 1 })).rejects.toMatchObject({ code: "ENOENT" });
+  test("protocol/S-6: nobody there is one failure, told with its kind, request and medium; it is worth repeating", async () => {
+    const error = await send({ attemptsMax: 1 }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "ENOENT" });
+    expect(classify(error)).toEqual({ kind: "connect", isRetryable: true });
+    expect(failures).toEqual([failed("connect")]);
   });
-  test("S-15: the first answer is lost, the second attempt gets the stored one", async () => {
+  test("protocol/S-12: an answer to a registration that takes longer than any ordinary request is waited for", async () => {
+    const slow = gate();
+    const asked = gate();
+    await harness.serve(async (request) => {
+      asked.open();
+      await slow.promise;
+      return okAck(request);
+    });
+    const { timeoutMs } = oneShotPolicy.registration;
+    const answer = send({ timeoutMs });
+    await asked.promise;
+    harness.clock.advance(oneShotPolicy.operation.timeoutMs + 20_000);
+    slow.open();
+    expect(await answer).toEqual(okAck(heartbeat("a")));
+    expect(failures).toEqual([]);
+  });
+  test("protocol/S-15: the first answer is lost, the second attempt gets the stored one", async () => {
     let runs = 0;
     await harness.serve(async (request) => {
       runs += 1;

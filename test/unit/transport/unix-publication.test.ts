@@ -12,7 +12,9 @@ import {
 import net from "node:net";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { resolvedPath } from "../../../adapters/transport/unix/address.ts";
 import { withCode } from "../../../adapters/transport/unix/errors.ts";
+import { createUnixTransport } from "../../../adapters/transport/unix/transport.ts";
 import { heartbeat, okAck } from "./support/envelopes.ts";
 import { asOwner, echo, gate, UnixHarness, waiting } from "./support/harness.ts";
 
@@ -35,7 +37,7 @@ const answers = async () => {
 };
 
 describe("publication", () => {
-  test("S-8: directory 0700, socket 0600, the stable path a relative link to the private socket", async () => {
+  test("protocol/S-8: directory 0700, socket 0600, the stable path a relative link to the private socket", async () => {
     mkdirSync(harness.folder, { mode: 0o755 });
     await harness.serve();
     expect(mode(harness.folder)).toBe(0o700);
@@ -54,7 +56,7 @@ describe("publication", () => {
     link.close();
     await endpoint.close();
   });
-  test("P-17: stop removes the private socket and leaves the stable link dangling", async () => {
+  test("protocol/P-17: stop removes the private socket and leaves the stable link dangling", async () => {
     const endpoint = await harness.serve();
     await endpoint.close();
     expect(readdirSync(harness.folder)).toEqual(["bus.sock"]);
@@ -70,7 +72,7 @@ describe("publication", () => {
     await vi.waitFor(() => expect(readdirSync(harness.folder)).toHaveLength(2), waiting);
     expect(await answers()).toBe(true);
   });
-  test("P-16: the path changes inside the commit, and commits again change nothing", async () => {
+  test("protocol/P-16: the path changes inside the commit, and commits again change nothing", async () => {
     const seen: boolean[] = [];
     const present = () => readdirSync(harness.folder).includes("bus.sock");
     await harness.serve(echo, async (commit) => {
@@ -93,6 +95,22 @@ describe("publication", () => {
     });
     await expect(harness.serve()).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
+});
+
+test("protocol/S-2: a profile that is started after another one in the same folder has an endpoint of its own, the other has none", async () => {
+  const of = (profile: string) => {
+    const { folder, tmpFolder, clock, counts: counters } = harness;
+    return createUnixTransport({ folder, tmpFolder, clock, counters, profile });
+  };
+  const [work, home] = [of("work"), of("home")];
+  const first = await harness.serve(async (request) => okAck(request, "work"), asOwner, work);
+  await first.close();
+  await harness.serve(async (request) => okAck(request, "home"), asOwner, home);
+  expect(work.leaderAddress).toBe(path.join(harness.folder, "bus.work.sock"));
+  await expect(harness.transport.dial(work.leaderAddress, 1000)).rejects.toMatchObject({ code: "ENOENT" });
+  const link = await harness.transport.dial(home.leaderAddress, 1000);
+  expect(await link.request(heartbeat("a"), 1000)).toMatchObject({ ack: { result: "home" } });
+  link.close();
 });
 
 describe("step 4: a real socket at the stable path", () => {
@@ -134,13 +152,17 @@ describe("step 4: a real socket at the stable path", () => {
 });
 
 describe("where sockets cannot be", () => {
-  test("S-1: a path longer than 80 bytes is served and dialled at the hashed one", async () => {
+  test("protocol/S-1: a path longer than 80 bytes is served and dialled at the hashed one, which stands for itself", async () => {
     await harness.dispose();
     harness = new UnixHarness("nested/".repeat(12));
     await harness.serve();
     expect(harness.leaderPath.startsWith(path.join(harness.tmpFolder, "pi-telegram-"))).toBe(true);
     expect(mode(path.dirname(harness.leaderPath))).toBe(0o700);
     expect(await answers()).toBe(true);
+    expect(resolvedPath(harness.leaderPath, harness.tmpFolder)).toBe(harness.leaderPath);
+    const link = await harness.transport.dial(harness.leaderPath, 1000);
+    expect((await link.request(heartbeat("b"), 1000)).kind).toBe("answered");
+    link.close();
   });
   test.each(["ENOTSUP", "EINVAL", "ENAMETOOLONG"])(
     "design §6: a drive without sockets (%s): both sides meet at the hashed path",
@@ -173,12 +195,12 @@ describe("where sockets cannot be", () => {
 });
 
 describe("recovery", () => {
-  test("E-1: a stable path that belongs to a successor counts as present", async () => {
+  test("protocol/E-1: a stable path that belongs to a successor counts as present", async () => {
     const old = await harness.serve(async (request) => okAck(request, "old"));
     await harness.serve(async (request) => okAck(request, "new"), asOwner, harness.another());
     expect(await old.ensure()).toBe(false);
   });
-  test("E-1: a dangling link is nothing; the whole folder may be gone", async () => {
+  test("protocol/E-1: a dangling link is nothing; the whole folder may be gone", async () => {
     const endpoint = await harness.serve();
     rmSync(path.join(harness.folder, readlinkSync(harness.leaderPath)));
     expect(await endpoint.ensure()).toBe(true);

@@ -17,7 +17,7 @@ beforeEach(() => (harness = new UnixHarness()));
 afterEach(() => harness.dispose());
 
 describe("framing at a live endpoint", () => {
-  test("W-9, W-5, W-29: malformed and empty lines are answered and not stored, the connection stays open", async () => {
+  test("protocol/W-9, W-5, W-29: malformed and empty lines are answered and not stored, the connection stays open", async () => {
     await harness.serve();
     const peer = harness.raw();
     peer.write(`nonsense\n\n{"kind":"x","requestId":"a"}\n{"kind":"x","requestId":"a"}\n${line("a")}`);
@@ -28,7 +28,7 @@ describe("framing at a live endpoint", () => {
     expect((await peer.linesWhen(6))[5]).toBe(answerTo("b"));
     expect(harness.counts.of["line-malformed"]).toBe(4);
   });
-  test("W-4: text without a final LF is never processed, not even on FIN", async () => {
+  test("protocol/W-4: text without a final LF is never processed, not even on FIN", async () => {
     const handled = vi.fn<RequestHandler>(async (request) => okAck(request));
     await harness.serve(handled);
     const peer = harness.raw();
@@ -40,7 +40,7 @@ describe("framing at a live endpoint", () => {
     expect(handled.mock.calls.map(([request]) => request.requestId)).toEqual(["b"]);
     expect(peer.text).toBe("");
   });
-  test("W-1, W-3: characters split across writes, and CR before LF", async () => {
+  test("protocol/W-1, W-3: characters split across writes, and CR before LF", async () => {
     await harness.serve(async (request) => okAck(request, "args" in request ? request.args[0] : null));
     const peer = harness.raw();
     const bytes = Buffer.from(encodeEnvelope(callApi("a", ["漢👍"])).replace("\n", "\r\n"));
@@ -48,7 +48,7 @@ describe("framing at a live endpoint", () => {
     peer.socket.write(bytes.subarray(0, middle), () => peer.write(bytes.subarray(middle)));
     expect((await peer.linesWhen(1))[0]).toContain("漢👍");
   });
-  test("S-10, W-6: two lines in one write, the first slow: the second answer comes first", async () => {
+  test("protocol/S-10, W-6: two lines in one write, the first slow: the second answer comes first", async () => {
     const slow = gate();
     await harness.serve(async (request) => {
       if (request.requestId === "slow") await slow.promise;
@@ -60,7 +60,7 @@ describe("framing at a live endpoint", () => {
     slow.open();
     expect((await peer.linesWhen(2))[1]).toBe(answerTo("slow"));
   });
-  test("S-9, W-8: after the client's FIN the handler still runs, no answer arrives, the server ends its side", async () => {
+  test("protocol/S-9, W-8: after the client's FIN the handler still runs, no answer arrives, the server ends its side", async () => {
     const completed = gate();
     const finished = vi.fn();
     await harness.serve(async (request) => {
@@ -75,7 +75,7 @@ describe("framing at a live endpoint", () => {
     await vi.waitFor(() => expect(finished).toHaveBeenCalled(), waiting);
     expect(peer.text).toBe("");
   });
-  test("W-10: no answer writes nothing and keeps the connection", async () => {
+  test("protocol/W-10: no answer writes nothing and keeps the connection", async () => {
     await harness.serve(async (request) => (request.requestId === "never" ? new Promise(() => {}) : okAck(request)));
     const peer = harness.raw();
     peer.write(line("never") + line("a"));
@@ -91,7 +91,7 @@ describe("framing at a live endpoint", () => {
     expect((await peer.linesWhen(2)).map((each) => JSON.parse(each) as unknown)).toEqual([okAck(ack), okAck(ack)]);
     expect(handled).toHaveBeenCalledExactlyOnceWith(ack, expect.anything());
   });
-  test("W-13: a megabyte of answer arrives whole", async () => {
+  test("protocol/W-13: a megabyte of answer arrives whole", async () => {
     const big = "é".repeat(500_000);
     await harness.serve(async (request) => okAck(request, big));
     const outcome = await (await harness.dial()).request(heartbeat("a"), 1000);
@@ -99,7 +99,7 @@ describe("framing at a live endpoint", () => {
   });
 });
 
-describe("O-24: limits", () => {
+describe("protocol/O-24: limits", () => {
   test("a line above 16 MiB destroys its connection, is counted, and no neighbour notices", async () => {
     await harness.serve();
     const link = await harness.dial();
@@ -168,7 +168,7 @@ describe("O-24: limits", () => {
 });
 
 describe("both kinds of client at one endpoint", () => {
-  test("W-7: a link and connection-per-request peers are served at the same time, from one ledger", async () => {
+  test("protocol/W-7: a link and connection-per-request peers are served at the same time, from one ledger", async () => {
     let runs = 0;
     await harness.serve(async (request) => {
       runs += 1;

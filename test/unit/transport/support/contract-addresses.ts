@@ -11,7 +11,7 @@ export function addressContract(medium: string, make: () => ContractHarness): vo
 
   describe(`${medium}: addresses`, () => {
     test(
-      "S-6, S-97: dialling nobody rejects at once",
+      "protocol/S-6: dialling nobody rejects at once",
       within(async ({ transport }) => {
         await expect(transport.dial(transport.leaderAddress, 60_000)).rejects.toThrow(/ENOENT/);
       }),
@@ -38,7 +38,7 @@ export function addressContract(medium: string, make: () => ContractHarness): vo
       }),
     );
     test(
-      "S-3: old and new server on one address, the old one stops late",
+      "protocol/S-3: old and new server on one address, the old one stops late",
       within(async ({ serve, dial, another }) => {
         const old = await serve(async (request) => okAck(request, "old"));
         await serve(async (request) => okAck(request, "new"), undefined, another());
@@ -51,7 +51,7 @@ export function addressContract(medium: string, make: () => ContractHarness): vo
       }),
     );
     test(
-      "S-4: an old server paused before publication finds a successor",
+      "protocol/S-4: an old server paused before publication finds a successor",
       within(async ({ serve, dial, another }) => {
         const owner = { name: "old" };
         const paused = gate();
@@ -75,8 +75,8 @@ export function addressContract(medium: string, make: () => ContractHarness): vo
       }),
     );
     test(
-      "S-5, E-2, O-18: a vanished address comes back once, links and ledger survive",
-      within(async ({ serve, dial, unpublish }) => {
+      "protocol/S-5, E-2, O-18: a vanished address comes back once, links and ledger survive",
+      within(async ({ serve, dial, unpublish, counts }) => {
         const slow = gate();
         let runs = 0;
         const endpoint = await serve(async (request) => {
@@ -92,6 +92,7 @@ export function addressContract(medium: string, make: () => ContractHarness): vo
         await unpublish();
         expect(await Promise.all([endpoint.ensure(), endpoint.ensure()])).toEqual([true, true]);
         expect(await endpoint.ensure()).toBe(false);
+        expect(counts.of).toEqual({ "endpoint-missing": 1, "endpoint-recovered": 1 });
         slow.open();
         expect((await inFlight).kind).toBe("answered");
         expect(await (await dial()).request(heartbeat("a"), 1000)).toEqual({
@@ -102,8 +103,8 @@ export function addressContract(medium: string, make: () => ContractHarness): vo
       }),
     );
     test(
-      "E-4, O-48: a recovery that failed is tried again",
-      within(async ({ serve, dial, unpublish }) => {
+      "protocol/E-4, O-48: a recovery that failed is tried again",
+      within(async ({ serve, dial, unpublish, counts }) => {
         const answers = [true, false, true];
         const endpoint = await serve(undefined, async (commit) => {
           const isOwner = answers.shift() ?? true;
@@ -113,11 +114,12 @@ export function addressContract(medium: string, make: () => ContractHarness): vo
         await unpublish();
         await expect(endpoint.ensure()).rejects.toThrow("lost transport ownership");
         expect(await endpoint.ensure()).toBe(true);
+        expect(counts.of).toEqual({ "endpoint-missing": 2, "endpoint-recovered": 1 });
         expect((await (await dial()).request(heartbeat("a"), 1000)).kind).toBe("answered");
       }),
     );
     test(
-      "E-3, P-18: closed during recovery, nothing is published",
+      "protocol/E-3, P-18: closed during recovery, nothing is published",
       within(async ({ serve, transport, unpublish }) => {
         const paused = gate();
         const reached = gate();

@@ -31,7 +31,7 @@ export function transportContract(medium: string, make: () => ContractHarness): 
       }),
     );
     test(
-      "W-6, S-10: many at a time; a slow one holds nobody up",
+      "protocol/W-6, S-10: many at a time; a slow one holds nobody up",
       within(async ({ serve, dial }) => {
         const slow = gate();
         await serve(async (request) => {
@@ -51,7 +51,7 @@ export function transportContract(medium: string, make: () => ContractHarness): 
       }),
     );
     test(
-      "S-7: no answer in time is lost, and a late answer is counted",
+      "protocol/S-7: no answer in time is lost, and a late answer is counted",
       within(async ({ serve, dial, clock, counts }) => {
         const late = gate();
         const arrived = gate();
@@ -126,7 +126,7 @@ export function transportContract(medium: string, make: () => ContractHarness): 
 
   describe(`${medium}: ledger`, () => {
     test(
-      "S-13, S-14: concurrent and later repeats run once and get equal answers, over any connection",
+      "protocol/S-13, S-14: concurrent and later repeats run once and get equal answers, over any connection",
       within(async ({ serve, dial }) => {
         let runs = 0;
         await serve(async (request) => okAck(request, (runs += 1)));
@@ -138,7 +138,7 @@ export function transportContract(medium: string, make: () => ContractHarness): 
       }),
     );
     test(
-      "S-16, W-24: same id, other content collides",
+      "protocol/S-16, W-24: same id, other content collides",
       within(async ({ serve, dial }) => {
         const handled = vi.fn<RequestHandler>(async (request) => okAck(request));
         await serve(handled);
@@ -159,7 +159,7 @@ export function transportContract(medium: string, make: () => ContractHarness): 
       }),
     );
     test(
-      "W-28: another secret is another request",
+      "protocol/W-28: another secret is another request",
       within(async ({ serve, dial }) => {
         const handled = vi.fn<RequestHandler>(async (request) => okAck(request, request.auth === auth));
         await serve(handled);
@@ -173,7 +173,7 @@ export function transportContract(medium: string, make: () => ContractHarness): 
       }),
     );
     test(
-      "S-17, W-11, W-23: a handler that throws, answers another id or something unencodable",
+      "protocol/S-17, W-11, W-23: a handler that throws, answers another id or something unencodable",
       within(async ({ serve, dial, counts }) => {
         let runs = 0;
         await serve(async (request) => {
@@ -193,7 +193,7 @@ export function transportContract(medium: string, make: () => ContractHarness): 
       }),
     );
     test(
-      "W-25: the ledger holds 4096; full of requests in flight it refuses, and remembers nothing of it",
+      "protocol/W-25: the ledger holds 4096; full of requests in flight it refuses, and remembers nothing of it",
       within(async ({ serve, dial }) => {
         const open = gate();
         let runs = 0;
