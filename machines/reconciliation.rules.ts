@@ -11,13 +11,16 @@
 import { seatKey } from "./ids.ts";
 import type { ChatId, Generation, InstanceId, Liveness, SeatKey, ThreadTarget } from "./ids.ts";
 import type {
+  ClaimRecord,
   Cleanup,
   CleanupReason,
+  Observation,
   OperatorRequest,
   ReconciliationView,
   SeatRecord,
 } from "./reconciliation.types.ts";
-import type { HeldBinding, ThreadStanding } from "./threads.rules.ts";
+import { ThreadMap } from "./thread-map.ts";
+import type { HeldBinding, LeftoverThread, PendingProvision, ThreadStanding } from "./threads.rules.ts";
 
 export interface ReconciliationInput {
   readonly nowMs: number;
@@ -86,8 +89,6 @@ export interface ReconciliationPlan {
 /** Actions of one plan; what is beyond waits for the next, which follows at once. */
 export const actionsMax = 200;
 
-const keyOf = ({ chatId, threadId }: ThreadTarget): string => `${String(chatId)}:${String(threadId)}`;
-
 /** The phase by what a plan holds (threads §5.3): the first that applies. */
 export function phaseOf(counts: ReconciliationPlan["counts"]): ReconciliationPhase {
   if (counts.cleanup > 0) return "cleanupRequired";
@@ -97,23 +98,30 @@ export function phaseOf(counts: ReconciliationPlan["counts"]): ReconciliationPha
 
 /** Everything that is looked up by its key, made once. */
 interface Tables {
-  readonly bound: ReadonlyMap<string, HeldBinding>;
+  readonly bound: ThreadMap<HeldBinding>;
   readonly seats: ReadonlyMap<SeatKey, SeatRecord>;
   /** By thread: the seat whose current registration has it. */
-  readonly holders: ReadonlyMap<string, SeatKey>;
-  readonly claims: ReadonlyMap<SeatKey, InstanceId>;
-  readonly cleanups: ReadonlyMap<string, Cleanup>;
+  readonly holders: ThreadMap<SeatRecord>;
+  readonly claims: ReadonlyMap<SeatKey, ClaimRecord>;
+  readonly cleanups: ThreadMap<Cleanup>;
 }
 
-function tablesOf({ bindings, seats, claims, cleanups }: ReconciliationView): Tables {
-  const holders = new Map<string, SeatKey>();
-  for (const { seat, target, ended } of seats) if (ended === null && target !== null) holders.set(keyOf(target), seat);
+function bySeat<Value extends { readonly seat: SeatKey }>(records: readonly Value[]): ReadonlyMap<SeatKey, Value> {
+  const map = new Map<SeatKey, Value>();
+  for (const record of records) map.set(record.seat, record);
+  return map;
+}
+
+const targetOf = ({ target }: { readonly target: ThreadTarget }): ThreadTarget => target;
+const threadOf = ({ thread }: HeldBinding): ThreadTarget => thread.target;
+
+function tablesOf({ view }: ReconciliationInput): Tables {
   return {
-    bound: new Map(bindings.map((each) => [keyOf(each.thread.target), each])),
-    seats: new Map(seats.map((each) => [each.seat, each])),
-    holders,
-    claims: new Map(claims.map((each) => [each.seat, each.instanceId])),
-    cleanups: new Map(cleanups.map((each) => [keyOf(each.target), each])),
+    bound: ThreadMap.of(view.bindings, threadOf),
+    seats: bySeat(view.seats),
+    holders: ThreadMap.of(view.seats, ({ ended, target }) => (ended === null ? target : null)),
+    claims: bySeat(view.claims),
+    cleanups: ThreadMap.of(view.cleanups, targetOf),
   };
 }
 
@@ -129,23 +137,22 @@ function dueOf({ reason, phase, dueAtMs }: Cleanup, { graceFromMs }: Reconciliat
 /** Holders of seats whose deadline has come: their processes are to be looked at before the plan is made. */
 export function holdersToLookAt(view: ReconciliationView, nowMs: number): ReadonlySet<SeatKey> {
   const due = view.cleanups.filter((each) => each.reason === "ended" && each.dueAtMs <= nowMs).map((each) => each.seat);
-  const cleanedUp = new Set(view.cleanups.map((each) => keyOf(each.target)));
-  const idle = view.bindings.filter((each) => !cleanedUp.has(keyOf(each.thread.target))).map((each) => each.seat);
+  const cleanedUp = ThreadMap.of(view.cleanups, targetOf);
+  const idle = view.bindings.filter((each) => !cleanedUp.has(each.thread.target)).map((each) => each.seat);
   return new Set([...due, ...idle]);
 }
 
 function judgeCleanup(cleanup: Cleanup, input: ReconciliationInput, tables: Tables): ReconciliationAction | null {
   const { seat, target, reason } = cleanup;
-  const key = keyOf(target);
-  const bound = tables.bound.get(key);
-  const holder = tables.holders.get(key);
+  const bound = tables.bound.get(target);
+  const holder = tables.holders.get(target)?.seat;
   const isOthers = bound !== undefined && bound.seat !== seat;
   const isTakenAgain = holder !== undefined && (holder !== seat || reason !== "left");
   if ((isOthers || isTakenAgain) && cleanup.phase === "waiting") return { kind: "cancelCleanup", target };
   // Whoever sits there, or is about to, decides about it.
   if (input.heldSeats.has(seat) && bound !== undefined && cleanup.phase === "waiting") return null;
   if (dueOf(cleanup, input) > input.nowMs) return null;
-  const claim = tables.claims.get(seat) ?? null;
+  const claim = tables.claims.get(seat)?.instanceId ?? null;
   const isUnproven = claim !== null && input.looks.get(claim) !== "dead";
   if (reason === "ended" && bound !== undefined && isUnproven) return null;
   return { kind: "deleteThread", seat, target, reason, seenDead: claim };
@@ -155,9 +162,10 @@ function judgeCleanup(cleanup: Cleanup, input: ReconciliationInput, tables: Tabl
 function judgeBinding(binding: HeldBinding, input: ReconciliationInput, tables: Tables): ReconciliationAction | null {
   const { seat, thread } = binding;
   const record = tables.seats.get(seat);
-  if (tables.cleanups.has(keyOf(thread.target)) || input.heldSeats.has(seat)) return null;
+  if (thread.target.chatId !== input.chatId) return null;
+  if (tables.cleanups.has(thread.target) || input.heldSeats.has(seat)) return null;
   if (record !== undefined && record.ended === null) return null;
-  const claim = tables.claims.get(seat);
+  const claim = tables.claims.get(seat)?.instanceId;
   if (claim !== undefined && input.looks.get(claim) !== "dead") return null;
   const graceMs = record === undefined ? input.threadGraceMs : record.threadGraceMs;
   if (graceMs === null) return null;
@@ -166,16 +174,18 @@ function judgeBinding(binding: HeldBinding, input: ReconciliationInput, tables: 
 }
 
 /** Closed and reopened, as service messages tell (threads OP-23: the binding stays). */
-function judgeStandings({ view, chatId }: ReconciliationInput, tables: Tables): ReconciliationAction[] {
-  return view.observations.flatMap(({ target, status }): ReconciliationAction[] => {
-    const bound = tables.bound.get(keyOf(target));
-    if (bound === undefined || target.chatId !== chatId || status === "deleted") return [];
-    if (status === "closed" && bound.standing === "open")
-      return [{ kind: "markThread", target, standing: "closed", reason: "the user closed it" }];
-    if (status === "open" && bound.standing === "closed")
-      return [{ kind: "markThread", target, standing: "open", reason: "" }];
-    return [];
-  });
+function judgeStanding(
+  { target, status }: Observation,
+  { chatId }: ReconciliationInput,
+  tables: Tables,
+): ReconciliationAction | null {
+  const bound = tables.bound.get(target);
+  if (bound === undefined || target.chatId !== chatId || status === "deleted") return null;
+  if (status === "closed" && bound.standing === "open")
+    return { kind: "markThread", target, standing: "closed", reason: "the user closed it" };
+  if (status === "open" && bound.standing === "closed")
+    return { kind: "markThread", target, standing: "open", reason: "" };
+  return null;
 }
 
 function judgeDoubt(
@@ -188,45 +198,66 @@ function judgeDoubt(
   return { kind: "forgetSeat", seat, generation, reason: record.unprovable.reason };
 }
 
-function judgeRequest(request: OperatorRequest, input: ReconciliationInput, tables: Tables): ReconciliationAction {
+/** What wishes are judged by besides. */
+interface WishTables extends Tables {
+  /** By seat: its binding in our chat. */
+  readonly own: ReadonlyMap<SeatKey, HeldBinding>;
+  readonly begun: ReadonlyMap<SeatKey, PendingProvision>;
+  readonly leftovers: ThreadMap<LeftoverThread>;
+}
+
+const wishTablesOf = ({ view, chatId }: ReconciliationInput, tables: Tables): WishTables => ({
+  ...tables,
+  own: bySeat(view.bindings.filter(({ thread }) => thread.target.chatId === chatId)),
+  // Of several the earliest.
+  begun: bySeat(view.provisions.toReversed()),
+  leftovers: ThreadMap.of(view.leftovers, targetOf),
+});
+
+function judgeRequests(input: ReconciliationInput, tables: Tables): ReconciliationAction[] {
+  const { requests } = input.view;
+  if (requests.length === 0) return [];
+  const wide = wishTablesOf(input, tables);
+  return requests.map((each) => judgeRequest(each, input, wide));
+}
+
+function judgeRequest(request: OperatorRequest, input: ReconciliationInput, tables: WishTables): ReconciliationAction {
   const { wish } = request;
   const refuse = (text: string): ReconciliationAction => ({ kind: "refuse", request, text });
   const order = (what: OperatorOrder): ReconciliationAction => ({ kind: "carryOut", request, order: what });
-  const threadOfSeat = (seat: SeatKey): HeldBinding | undefined =>
-    input.view.bindings.find((each) => each.seat === seat && each.thread.target.chatId === input.chatId);
   const isLive = (seat: SeatKey): boolean => {
-    const claim = tables.claims.get(seat);
+    const claim = tables.claims.get(seat)?.instanceId;
     return input.heldSeats.has(seat) || (claim !== undefined && input.looks.get(claim) === "alive");
   };
   switch (wish.kind) {
     case "adopt": {
-      const bound = tables.bound.get(keyOf(wish.target));
+      const bound = tables.bound.get(wish.target);
       if (bound !== undefined && bound.seat !== wish.seat) return refuse(`that thread belongs to ${bound.seat}`);
-      const own = threadOfSeat(wish.seat);
+      const own = tables.own.get(wish.seat);
       if (own !== undefined && own !== bound)
         return refuse(
           `${wish.seat} has thread ${String(own.thread.target.threadId)}: give that up first (release or forget)`,
         );
-      const begun = input.view.provisions.find((each) => each.seat === wish.seat);
+      const begun = tables.begun.get(wish.seat);
       return order({ kind: "bind", seat: wish.seat, target: wish.target, provisionId: begun?.id ?? null });
     }
     case "release": {
-      const seat = tables.bound.get(keyOf(wish.target))?.seat ?? null;
+      const seat = tables.bound.get(wish.target)?.seat ?? null;
       if (seat !== null && isLive(seat)) return refuse(`${seat} is held by a running instance: stop it first`);
-      const leftover = input.view.leftovers.find((each) => keyOf(each.target) === keyOf(wish.target));
-      const known = seat ?? leftover?.seat ?? tables.cleanups.get(keyOf(wish.target))?.seat;
+      const leftover = tables.leftovers.get(wish.target);
+      const known = seat ?? leftover?.seat ?? tables.cleanups.get(wish.target)?.seat;
       return known === undefined && leftover === undefined
         ? refuse("nothing is known of that thread: adopt it, or delete it in Telegram")
         : order({ kind: "delete", seat: known ?? seatKey(""), target: wish.target });
     }
     case "forgetThread": {
-      const seat = tables.bound.get(keyOf(wish.target))?.seat;
+      const seat = tables.bound.get(wish.target)?.seat;
       return seat !== undefined && isLive(seat)
         ? refuse(`${seat} is held by a running instance: stop it first`)
         : order({ kind: "unbind", target: wish.target });
     }
     case "forgetCreation": {
-      const begun = input.view.provisions.find((each) => each.seat === wish.seat);
+      const begun = tables.begun.get(wish.seat);
       return begun === undefined
         ? refuse(`no creation of ${wish.seat} is in doubt`)
         : order({ kind: "abandon", provisionId: begun.id });
@@ -240,7 +271,7 @@ function judgeRequest(request: OperatorRequest, input: ReconciliationInput, tabl
         : order({ kind: "endSeat", seat: wish.seat, generation: record.generation });
     }
     case "leave": {
-      const own = threadOfSeat(wish.seat);
+      const own = tables.own.get(wish.seat);
       if (own === undefined) return refuse(`${wish.seat} has no thread`);
       return isLive(wish.seat)
         ? refuse(`${wish.seat} is held by a running instance: stop it first, or have it leave itself`)
@@ -252,37 +283,49 @@ function judgeRequest(request: OperatorRequest, input: ReconciliationInput, tabl
 const isCleanup = ({ kind }: ReconciliationAction): boolean => kind === "deleteThread" || kind === "cancelCleanup";
 const isSync = ({ kind }: ReconciliationAction): boolean => kind === "markThread";
 
-const present = (action: ReconciliationAction | null): readonly ReconciliationAction[] =>
-  action === null ? [] : [action];
+/** What each of the records comes to, of those that come to something. */
+function judgeEach<Item>(
+  items: readonly Item[],
+  judge: (item: Item) => ReconciliationAction | null,
+): ReconciliationAction[] {
+  const actions: ReconciliationAction[] = [];
+  for (const item of items) {
+    const action = judge(item);
+    if (action !== null) actions.push(action);
+  }
+  return actions;
+}
+
+/** The earliest deadline ahead; `Infinity` = none runs. */
+function nextDeadlineMs(input: ReconciliationInput): number {
+  const { view, nowMs, unprovableAfterMs } = input;
+  let next = Infinity;
+  const consider = (atMs: number): void => {
+    if (atMs > nowMs && atMs < next) next = atMs;
+  };
+  for (const cleanup of view.cleanups) consider(dueOf(cleanup, input));
+  if (unprovableAfterMs === null) return next;
+  for (const { unprovable } of view.seats) if (unprovable !== null) consider(unprovable.sinceMs + unprovableAfterMs);
+  return next;
+}
 
 /** What is to be done now, the operator's wishes first, deletions last. */
 export function planReconciliation(input: ReconciliationInput): ReconciliationPlan {
-  const { view, chatId, nowMs } = input;
-  const tables = tablesOf(view);
+  const { view, nowMs } = input;
+  const tables = tablesOf(input);
   const actions = [
-    ...view.requests.map((each) => judgeRequest(each, input, tables)),
-    ...judgeStandings(input, tables),
-    ...view.seats.flatMap((each) => present(judgeDoubt(each, input))),
-    ...view.bindings
-      .filter((each) => each.thread.target.chatId === chatId)
-      .flatMap((each) => present(judgeBinding(each, input, tables))),
-    ...view.cleanups.flatMap((each) => present(judgeCleanup(each, input, tables))),
+    ...judgeRequests(input, tables),
+    ...judgeEach(view.observations, (each) => judgeStanding(each, input, tables)),
+    ...judgeEach(view.seats, (each) => judgeDoubt(each, input)),
+    ...judgeEach(view.bindings, (each) => judgeBinding(each, input, tables)),
+    ...judgeEach(view.cleanups, (each) => judgeCleanup(each, input, tables)),
   ];
   const counts = {
     provisions: view.provisions.filter((each) => each.status !== "unwanted").length,
     sync: actions.filter(isSync).length,
     cleanup: actions.filter(isCleanup).length,
   };
-  const ahead = [
-    ...view.cleanups.map((each) => dueOf(each, input)),
-    ...(input.unprovableAfterMs === null
-      ? []
-      : view.seats.flatMap(({ unprovable }) =>
-          unprovable === null ? [] : [unprovable.sinceMs + (input.unprovableAfterMs ?? 0)],
-        )),
-  ].filter((atMs) => atMs > nowMs);
-  let next = Infinity;
-  for (const atMs of ahead) next = Math.min(next, atMs);
+  const next = nextDeadlineMs(input);
   return {
     phase: phaseOf(counts),
     counts,

@@ -6,6 +6,7 @@
 import os from "node:os";
 import { parseArgs } from "node:util";
 import type { Result } from "./figures.ts";
+import { benchPlanning } from "./planning.ts";
 import { benchFailover, benchMemory, benchStart } from "./processes.ts";
 import { benchWire } from "./wire.ts";
 
@@ -13,6 +14,7 @@ const suites: Readonly<Record<string, () => Promise<Result[]>>> = {
   failover: benchFailover,
   start: benchStart,
   memory: benchMemory,
+  planning: benchPlanning,
   wire: benchWire,
 };
 

@@ -46,6 +46,6 @@ export function resultOf(
     samples: ours.length,
     ours: figures,
     baseline: against,
-    ratio: rounded(figures.median / against.median),
+    ratio: Number((figures.median / against.median).toPrecision(3)),
   };
 }
