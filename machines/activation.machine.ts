@@ -144,6 +144,7 @@ export const activationMachine = createMachine({
     "dispatcher.fenced": {},
     "polling.started": {},
     "polling.answered": {},
+    "polling.idsAccepted": {},
     "polling.troubled": {},
     "polling.fenced": {},
     "polling.stopped": {},

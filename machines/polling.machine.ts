@@ -11,10 +11,10 @@
  *
  * Invariants: polling/confirmedIsDurable, polling/neverTwo, instance/pollsOnlyAsLeader.
  */
-import { assign, emit, setup } from "xstate";
+import { assign, emit, enqueueActions, setup } from "xstate";
 import type { Epoch, UpdateId } from "./ids.ts";
 import { slot } from "./slots.ts";
-import { judgeBatch } from "./updates.rules.ts";
+import { judgeBatch, refusalsMax } from "./updates.rules.ts";
 import type { BatchVerdict } from "./updates.rules.ts";
 
 export interface PollingInput {
@@ -66,6 +66,13 @@ export type PollingFact =
   | { readonly type: "polling.started" }
   /** Telegram answered with updates or with none. */
   | { readonly type: "polling.answered"; readonly added: number }
+  /** Telegram's ids go on below the cursor, or a batch came again and again in no order: it was taken all the same. */
+  | {
+      readonly type: "polling.idsAccepted";
+      readonly from: UpdateId | null;
+      readonly to: UpdateId;
+      readonly why: string;
+    }
   | { readonly type: "polling.troubled"; readonly trouble: PollingTrouble; readonly reason: string }
   | { readonly type: "polling.fenced" }
   | { readonly type: "polling.stopped" };
@@ -87,6 +94,8 @@ export interface PollingContext extends PollingInput {
   readonly verdict: BatchVerdict;
   /** Answers in a row that were no success; a successful poll alone sets it back. */
   readonly failures: number;
+  /** Refused batches in a row, as far as it matters; a batch in order or an empty poll sets it back. */
+  readonly refusals: number;
   readonly jitter: number;
   /** A delay that Telegram asked for; 0 = ours to choose. */
   readonly askedDelayMs: number;
@@ -103,6 +112,12 @@ const troubled = (trouble: PollingTrouble, reason: string): PollingFact => ({
   trouble,
   reason,
 });
+
+function acceptedOf({ verdict, cursor }: PollingContext): PollingFact | null {
+  if (verdict.kind !== "admit" || (!verdict.restarted && verdict.irregular === null)) return null;
+  const why = verdict.irregular ?? "update ids that begin anew";
+  return { type: "polling.idsAccepted", from: cursor, to: verdict.cursor, why };
+}
 
 const { createMachine } = setup({
   // Types only: these values are never read.
@@ -133,6 +148,7 @@ export const pollingMachine = createMachine({
     batch: [],
     verdict: { kind: "empty" },
     failures: 0,
+    refusals: 0,
     jitter: 1,
     askedDelayMs: 0,
   }),
@@ -168,7 +184,7 @@ export const pollingMachine = createMachine({
             actions: assign({
               batch: ({ event: { output } }) => (output.kind === "batch" ? output.updates : []),
               verdict: ({ context, event: { output } }) =>
-                judgeBatch(context.cursor, output.kind === "batch" ? output.updates.map((each) => each.id) : []),
+                judgeBatch(context, output.kind === "batch" ? output.updates.map((each) => each.id) : []),
               jitter: ({ event }) => event.output.jitter,
             }),
           },
@@ -221,12 +237,19 @@ export const pollingMachine = createMachine({
         {
           guard: ({ context }) => context.verdict.kind === "empty",
           target: "fetching",
-          actions: [assign({ failures: 0, askedDelayMs: 0 }), emit({ type: "polling.answered", added: 0 })],
+          actions: [
+            assign({ failures: 0, refusals: 0, askedDelayMs: 0 }),
+            emit({ type: "polling.answered", added: 0 }),
+          ],
         },
         {
           target: "backingOff",
           actions: [
-            assign({ batch: [], askedDelayMs: 0 }),
+            assign({
+              batch: [],
+              askedDelayMs: 0,
+              refusals: ({ context }) => Math.min(refusalsMax, context.refusals + 1),
+            }),
             emit(({ context: { verdict } }) =>
               troubled("refusedBatch", verdict.kind === "refuse" ? verdict.reason : ""),
             ),
@@ -252,7 +275,14 @@ export const pollingMachine = createMachine({
                 type: "polling.answered",
                 added: output.kind === "admitted" ? output.added : 0,
               })),
+              enqueueActions(({ context, enqueue }) => {
+                const accepted = acceptedOf(context);
+                if (accepted !== null) enqueue.emit(accepted);
+              }),
               assign({
+                // While batches go on to be out of order, each is taken as it comes.
+                refusals: ({ context: { verdict, refusals } }) =>
+                  verdict.kind === "admit" && verdict.irregular !== null ? refusals : 0,
                 cursor: ({ context: { verdict, cursor } }) => (verdict.kind === "admit" ? verdict.cursor : cursor),
                 batch: [],
                 failures: 0,

@@ -127,27 +127,52 @@ export function dropReason(facts: UpdateFacts, audience: Audience): string | nul
 
 /** Ids further below the cursor than this are a restart of Telegram's numbering, not a repetition. */
 const idRestartGap = 1_000;
+/** A batch that is no good is refused so often in a row; then what is good in it is taken, or polling would stand for ever. */
+export const refusalsMax = 2;
 
 export type BatchVerdict =
   | { readonly kind: "empty" }
-  /** Admit all, then ask from `cursor`. */
-  | { readonly kind: "admit"; readonly cursor: UpdateId; readonly restarted: boolean }
+  /** Admit what has an id, then ask from `cursor`. `irregular`: why it was refused before; null for a batch in order. */
+  | {
+      readonly kind: "admit";
+      readonly cursor: UpdateId;
+      readonly restarted: boolean;
+      readonly irregular: string | null;
+    }
   | { readonly kind: "refuse"; readonly reason: string };
 
+export interface BatchCircumstances {
+  readonly cursor: UpdateId | null;
+  /** Refused batches in a row. */
+  readonly refusals: number;
+}
+
 /** What a batch of ids means to the cursor. A refused batch changes nothing. */
-export function judgeBatch(cursor: UpdateId | null, ids: readonly (UpdateId | null)[]): BatchVerdict {
+export function judgeBatch({ cursor, refusals }: BatchCircumstances, ids: readonly (UpdateId | null)[]): BatchVerdict {
   if (ids.length === 0) return { kind: "empty" };
-  let previous: UpdateId | null = null;
-  for (const id of ids) {
-    if (id === null) return { kind: "refuse", reason: "an update without a usable update_id" };
-    if (previous !== null && id <= previous) return { kind: "refuse", reason: "update ids that do not ascend" };
-    previous = id;
-  }
-  const first = ids[0] ?? null;
-  if (first === null || previous === null) return { kind: "empty" };
-  const below = cursor === null ? 0 : cursor - first;
-  if (below > 0 && below <= idRestartGap) return { kind: "refuse", reason: "update ids that were confirmed before" };
-  return { kind: "admit", cursor: updateId(previous + 1), restarted: below > 0 };
+  const usable = ids.filter((id) => id !== null);
+  const [first] = usable;
+  const last = usable.at(-1);
+  if (first === undefined || last === undefined) return { kind: "refuse", reason: noUsableId };
+  const isAscending = usable.every((id, at) => at === 0 || id > (usable[at - 1] ?? id));
+  const below = cursor === null ? 0 : cursor - Math.min(...usable);
+  const fault = faultOfBatch({ hasAllIds: usable.length === ids.length, isAscending, below });
+  if (fault !== null && refusals < refusalsMax) return { kind: "refuse", reason: fault };
+  // Out of order, others may lie between those that came: nothing above the lowest is confirmed by the next poll.
+  const confirmed = isAscending ? last : Math.min(...usable);
+  return { kind: "admit", cursor: updateId(confirmed + 1), restarted: below > 0, irregular: fault };
+}
+
+const noUsableId = "an update without a usable update_id";
+
+function faultOfBatch(batch: {
+  readonly hasAllIds: boolean;
+  readonly isAscending: boolean;
+  readonly below: number;
+}): string | null {
+  if (!batch.hasAllIds) return noUsableId;
+  if (!batch.isAscending) return "update ids that do not ascend";
+  return batch.below > 0 && batch.below <= idRestartGap ? "update ids that were confirmed before" : null;
 }
 
 /** Every update type that a poll names, each time: Telegram remembers the list of the last poll that gave one. */

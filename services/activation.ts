@@ -105,6 +105,7 @@ export function provideActivation(
   const onPollingFact = (fact: PollingFact): void => {
     const health = healthAfter(fact);
     if (health !== null) note(health);
+    if (fact.type === "polling.idsAccepted") stage.log.event("warn", fact.type, { ...fact });
     if (fact.type === "polling.troubled")
       stage.log.event("warn", "polling-troubled", { trouble: fact.trouble, reason: fact.reason });
   };

@@ -63,6 +63,12 @@ interface Fetch {
 
 export function providePolling(runtime: Runtime) {
   const { store, stage, telegram, ids } = runtime.ports;
+  const count = (reason: string, by: number, nowMs: number): void => {
+    if (by === 0) return;
+    store.status.count(reason, by, nowMs).catch((error: unknown) => {
+      stage.log.event("warn", "drops-not-counted", { dropped: reason, reason: String(error) });
+    });
+  };
   return pollingMachine.provide({
     actors: {
       clearWebhook: fromPromise(async () => {
@@ -93,10 +99,10 @@ export function providePolling(runtime: Runtime) {
           nowMs,
           updates: input.updates.flatMap(({ id, update }) => (id === null ? [] : [asAdmitted(id, update)])),
         });
-        if (answer.kind === "admitted" && answer.duplicates > 0)
-          store.status.count("duplicate", answer.duplicates, nowMs).catch((error: unknown) => {
-            stage.log.event("warn", "duplicates-not-counted", { reason: String(error) });
-          });
+        if (answer.kind === "admitted") {
+          count("duplicate", answer.duplicates, nowMs);
+          count("update-without-id", input.updates.filter(({ id }) => id === null).length, nowMs);
+        }
         return answer;
       }),
     },

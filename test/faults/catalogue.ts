@@ -156,7 +156,7 @@ const pollingFaults: readonly Fault[] = [
     file: polling,
     find: '              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
     replace:
-      '              cursor: ({ context, event: { output } }) => { const v = judgeBatch(context.cursor, output.kind === "batch" ? output.updates.map((each) => each.id) : []); return v.kind === "admit" ? v.cursor : context.cursor; },\n              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
+      '              cursor: ({ context, event: { output } }) => { const v = judgeBatch(context, output.kind === "batch" ? output.updates.map((each) => each.id) : []); return v.kind === "admit" ? v.cursor : context.cursor; },\n              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
     tries: [...explored("polling/answers"), walked("polling/wide"), bus()],
   },
   {

@@ -155,9 +155,11 @@ function pollingChart(machine: AnyStateMachine) {
   const chart = chartOf(machine, {
     project: ({ value, context }) => {
       // A seeded variant of the polling chart has its context.
-      const { epoch: mine, cursor, batch, verdict } = context as PollingContext;
+      const { epoch: mine, cursor, refusals, batch, verdict } = context as PollingContext;
       // A batch and its verdict are used up in `journaling`; failures, delays and chance only say how long a pause is.
-      return value === "journaling" ? { mine, cursor, ids: idsOf(batch), verdict } : { mine, cursor };
+      return value === "journaling"
+        ? { mine, cursor, refusals, ids: idsOf(batch), verdict }
+        : { mine, cursor, refusals };
     },
     projectInput: (src, input) => {
       if (src !== "admitUpdates") return input;

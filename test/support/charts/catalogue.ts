@@ -56,6 +56,7 @@ const leaseFacts = {
 const pollingFacts = {
   "polling.started": true,
   "polling.answered": true,
+  "polling.idsAccepted": true,
   "polling.troubled": true,
   "polling.fenced": true,
   "polling.stopped": true,

@@ -1,7 +1,7 @@
 /** The activation chart: the order of becoming leader, rollback, classic, and the switch to the bus. */
 import { describe, expect, it } from "vitest";
 import { activationMachine } from "../../../machines/activation.machine.ts";
-import { epoch } from "../../../machines/ids.ts";
+import { epoch, updateId } from "../../../machines/ids.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
 import { chat, me, mySeat, thread } from "../../support/charts/samples.ts";
@@ -102,6 +102,18 @@ describe("becoming the bus leader, in order", () => {
 describe("leading", () => {
   it("nudges the dispatcher when updates were admitted", () => {
     expect(active().send(answered).told).toEqual([{ to: "dispatcher", event: { type: "journal.changed" } }]);
+  });
+
+  it("leaves what the poller made of Telegram's ids to the log", () => {
+    const idsAccepted = {
+      type: "polling.idsAccepted",
+      from: updateId(900),
+      to: updateId(502),
+      why: "a restart",
+    } as const;
+    const chart = active().send(idsAccepted);
+    expect(chart.state).toBe(active().state);
+    expect(chart.told).toEqual(active().told);
   });
 
   it("updates/OP-31: doubts its lease at once when somebody else polls, and not for other trouble", () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { epoch, updateId } from "../../../machines/ids.ts";
 import { backOffMaxMs, backOffMs, pollingMachine } from "../../../machines/polling.machine.ts";
-import type { FetchAnswer } from "../../../machines/polling.machine.ts";
+import type { AdmitRequest, FetchAnswer } from "../../../machines/polling.machine.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
 
@@ -72,7 +72,34 @@ describe("fetch, journal, fetch", () => {
     expect(poller.after("backOff").requests).toMatchObject({ fetchUpdates: { cursor: 10 } });
   });
 
-  it("keeps the cursor when the batch could not be written, and fetches it again", () => {
+  it("updates/OP-32 takes a batch that comes a third time though its ids are no good, says so, and goes on from it", () => {
+    const poller = polling(900);
+    for (const _ of [1, 2]) poller.answer("fetchUpdates", batch(500, 501)).after("backOff");
+    poller.answer("fetchUpdates", batch(500, 501));
+    expect(poller.requests).toMatchObject({ admitUpdates: { cursor: 502 } });
+    expect(poller.answer("admitUpdates", admitted).latest).toEqual([
+      { type: "polling.answered", added: 2 },
+      { type: "polling.idsAccepted", from: 900, to: 502, why: "update ids that were confirmed before" },
+    ]);
+    expect(poller.requests).toMatchObject({ fetchUpdates: { cursor: 502 } });
+  });
+
+  it("takes batch after batch as long as they are no good, and refuses again after one in order", () => {
+    const poller = polling(10);
+    for (const _ of [1, 2]) poller.answer("fetchUpdates", batch(10, null)).after("backOff");
+    poller.answer("fetchUpdates", batch(10, null)).answer("admitUpdates", admitted);
+    expect(poller.answer("fetchUpdates", batch(11, null)).state).toBe("journaling");
+    poller.answer("admitUpdates", admitted).answer("fetchUpdates", batch(12)).answer("admitUpdates", admitted);
+    expect(poller.answer("fetchUpdates", batch(13, null)).state).toBe("backingOff");
+  });
+
+  it("an empty poll ends a row of refused batches", () => {
+    const poller = polling(10);
+    for (const _ of [1, 2]) poller.answer("fetchUpdates", batch(10, null)).after("backOff");
+    expect(poller.answer("fetchUpdates", batch()).answer("fetchUpdates", batch(10, null)).state).toBe("backingOff");
+  });
+
+  it("updates/T-1 keeps the cursor when the batch could not be written, and fetches it again", () => {
     const poller = journaling().fail("admitUpdates", new Error("disk"));
     expect(poller.latest).toEqual([
       { type: "polling.troubled", trouble: "store", reason: "the batch could not be written: Error: disk" },
@@ -222,8 +249,12 @@ describe("whatever Telegram answers", () => {
           expect(durable ?? 0).toBeGreaterThanOrEqual(0);
           poller.answer("fetchUpdates", answer);
           if (poller.state === "journaling") {
-            const last = answer.kind === "batch" ? answer.updates.at(-1)?.id : undefined;
-            durable = (last ?? 0) + 1;
+            const ids = answer.kind === "batch" ? answer.updates.map((each) => each.id ?? Infinity) : [];
+            const next = poller.requests["admitUpdates"] as AdmitRequest; // asked for in this state alone
+            // Of what came, all that the next poll confirms is written; of an unordered batch that is the lowest.
+            expect(ids).toContain(next.cursor - 1);
+            expect(next.updates.map((each) => each.id ?? Infinity)).toEqual(ids);
+            durable = next.cursor;
             poller.answer("admitUpdates", admitted);
           }
           if (poller.state === "clearingWebhook") poller.answer("clearWebhook", undefined);

@@ -3,7 +3,14 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chatId, threadId, updateId } from "../../../machines/ids.ts";
-import { allowedUpdates, dropReason, judgeBatch, laneOf, readUpdate } from "../../../machines/updates.rules.ts";
+import {
+  allowedUpdates,
+  dropReason,
+  judgeBatch,
+  laneOf,
+  readUpdate,
+  refusalsMax,
+} from "../../../machines/updates.rules.ts";
 import { chat, facts, person } from "../../support/charts/samples.ts";
 
 const from = { id: person, is_bot: false };
@@ -132,11 +139,12 @@ describe("lanes: what runs in order", () => {
 });
 
 describe("what a batch of ids means to the cursor", () => {
-  const judge = (cursor: number | null, ...ids: readonly (number | null)[]) =>
+  const judgeAfter = (refusals: number, cursor: number | null, ...ids: readonly (number | null)[]) =>
     judgeBatch(
-      cursor === null ? null : updateId(cursor),
+      { cursor: cursor === null ? null : updateId(cursor), refusals },
       ids.map((id) => (id === null ? null : updateId(id))),
     );
+  const judge = (cursor: number | null, ...ids: readonly (number | null)[]) => judgeAfter(0, cursor, ...ids);
 
   it.each([
     ["the next ones", 10, [10, 11, 15], { cursor: 16, restarted: false }],
@@ -145,7 +153,29 @@ describe("what a batch of ids means to the cursor", () => {
     ["an id restart: more than a thousand below", 5_000, [3_999], { cursor: 4_000, restarted: true }],
     ["an id restart that runs on past the cursor", 5_000, [1, 6_000], { cursor: 6_001, restarted: true }],
   ])("admits %s", (_, cursor, ids, verdict) => {
-    expect(judge(cursor, ...ids)).toEqual({ kind: "admit", ...verdict });
+    expect(judge(cursor, ...ids)).toEqual({ kind: "admit", irregular: null, ...verdict });
+  });
+
+  it.each([
+    ["ids that go on a little below the cursor", 5_000, [4_990, 4_991], 4_992, "confirmed before"],
+    ["an update without an id among others", 10, [10, null, 12], 13, "without a usable"],
+    [
+      "ids out of order: only the lowest is confirmed, the rest may have others between",
+      10,
+      [14, 11, 12],
+      12,
+      "ascend",
+    ],
+    ["an id twice", 10, [10, 10], 11, "ascend"],
+  ])("updates/OP-32 updates/T-5 takes, when it has come three times, a batch with %s", (_, cursor, ids, next, why) => {
+    expect(judgeAfter(refusalsMax - 1, cursor, ...ids)).toMatchObject({ kind: "refuse" });
+    const verdict = judgeAfter(refusalsMax, cursor, ...ids);
+    expect(verdict).toMatchObject({ kind: "admit", cursor: next });
+    expect(verdict.kind === "admit" ? verdict.irregular : "").toContain(why);
+  });
+
+  it("never takes a batch of which nothing can be confirmed", () => {
+    expect(judgeAfter(refusalsMax, 10, null, null)).toMatchObject({ kind: "refuse" });
   });
 
   it.each([
@@ -155,7 +185,7 @@ describe("what a batch of ids means to the cursor", () => {
     ["an id twice", 10, [10, 10]],
     ["an update without an id", 10, [null]],
     ["an update without an id among others", 10, [10, null, 12]],
-  ])("refuses whole %s", (_, cursor, ids) => {
+  ])("updates/T-4 updates/T-5 refuses whole %s", (_, cursor, ids) => {
     expect(judge(cursor, ...ids)).toMatchObject({ kind: "refuse" });
   });
 
