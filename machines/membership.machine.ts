@@ -188,7 +188,8 @@ export const membershipMachine = createMachine({
           actions: [assign({ reason: ({ event }) => event.reason }), "reportLost"],
         },
       },
-      initial: "resting",
+      // The first one at once: it brings the roster, and shows whether the leader still knows this generation.
+      initial: "beating",
       states: {
         resting: { after: { heartbeatInterval: "beating" } },
         beating: {

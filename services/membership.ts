@@ -15,7 +15,7 @@ import type {
   ThreadMoved,
 } from "../machines/membership.machine.ts";
 import { timeoutMs } from "../machines/wire/constants.ts";
-import type { Ack } from "../machines/wire/envelopes.ts";
+import type { Ack, RegisterRequest } from "../machines/wire/envelopes.ts";
 import type { Link, RequestOutcome } from "./ports.ts";
 import type { Receiver } from "./receiver.ts";
 import { identityFor, readRegistration, readRoster, registerRequest } from "./registering.ts";
@@ -31,13 +31,31 @@ interface Acknowledged {
   readonly place: OwnPlace;
 }
 
-async function register(
+interface Registering {
+  readonly input: RegisterInput;
+  readonly signal: AbortSignal;
+}
+
+/** Our endpoint opens to this leader's secret while we ask (protocol §6.3), and to nobody's once it said no. */
+async function register(runtime: Runtime, desk: Desk, registering: Registering): Promise<RegisterAnswer> {
+  const { board } = runtime;
+  const { input, signal } = registering;
+  const mine = (desk.attempts += 1);
+  const address = await desk.receiver.ensure();
+  if (!signal.aborted) board.leaderSecret = input.leader.secret;
+  const answer = await askToRegister(runtime, desk, registering, address);
+  const isOver = answer.kind !== "accepted" || signal.aborted;
+  if (isOver && board.leader === null && desk.attempts === mine) board.leaderSecret = null;
+  return answer;
+}
+
+async function askToRegister(
   runtime: Runtime,
   desk: Desk,
-  { input, signal }: { readonly input: RegisterInput; readonly signal: AbortSignal },
+  { input, signal }: Registering,
+  address: string,
 ): Promise<RegisterAnswer> {
   const { ports, settings } = runtime;
-  const address = await desk.receiver.ensure();
   let link: Link;
   try {
     link = await ports.transport.dial(input.leader.endpoint, dialTimeoutMs);
@@ -57,7 +75,7 @@ async function register(
   const request = registerRequest(runtime, input, { generation, address });
   const answer = readRegistration(
     identityFor(settings, input.leader.dialect),
-    await link.request(request, timeoutMs.registration),
+    await requestAgainAndAgain(link, request),
     generation,
   );
   if (answer.kind !== "accepted" || isAbandoned()) {
@@ -71,9 +89,28 @@ async function register(
   return answer;
 }
 
+/** How long one copy of a registration is waited for, and how many are sent in all: 30 s together, as the wire has it. */
+const registrationCopyMs = 3_000;
+const registrationCopiesMax = timeoutMs.registration / registrationCopyMs;
+
+/**
+ * A frame may be lost, and a thread may take its time. The same bytes again join the leader's work or find its answer
+ * (protocol §6.3, W-23), on the connection by which it knows us.
+ */
+async function requestAgainAndAgain(link: Link, request: RegisterRequest): Promise<RequestOutcome> {
+  let outcome: RequestOutcome = { kind: "notSent", reason: "not asked yet" };
+  for (let copy = 0; copy < registrationCopiesMax; copy += 1) {
+    outcome = await link.request(request, registrationCopyMs);
+    if (outcome.kind !== "lost" || outcome.how !== "timedOut") break;
+  }
+  return outcome;
+}
+
 interface Desk {
   readonly receiver: Receiver;
   acknowledged: Acknowledged | null;
+  /** Registrations begun. */
+  attempts: number;
 }
 
 /** The connection that acknowledged this generation; null when it is not the current one any more. */
@@ -117,6 +154,7 @@ function watchLeader(
   const { leader, place } = acknowledged;
   let isWatching = true;
   board.leader = leader;
+  board.leaderSecret = leader.secret;
   board.place = place;
   board.lastThread = place.thread;
   runtime.onWayChanged.fire();
@@ -133,6 +171,7 @@ function watchLeader(
     leader.link.close();
     if (board.leader !== leader) return;
     board.leader = null;
+    board.leaderSecret = null;
     board.place = null;
     runtime.onWayChanged.fire();
   };
@@ -145,7 +184,7 @@ interface LinkClosed {
 
 export function provideMembership(runtime: Runtime, receiver: Receiver) {
   type Only = { readonly generation: Generation };
-  const desk: Desk = { receiver, acknowledged: null };
+  const desk: Desk = { receiver, acknowledged: null, attempts: 0 };
   return membershipMachine.provide({
     actors: {
       register: fromPromise<RegisterAnswer, RegisterInput>((start) => register(runtime, desk, start)),

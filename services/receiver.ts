@@ -13,7 +13,7 @@ import type { Ack, AnyForwardRequest, Envelope, ForwardReceipt } from "../machin
 import { wireText } from "../machines/wire/texts.ts";
 import { isTaken } from "./inbox.ts";
 import type { Arrival, Inbox } from "./inbox.ts";
-import type { AdmittedUpdate, Endpoint } from "./ports.ts";
+import type { AdmittedUpdate, Endpoint, ListenRequest } from "./ports.ts";
 import type { OwnPlace, Runtime } from "./runtime.ts";
 
 export interface Receiver {
@@ -81,6 +81,12 @@ const arrivalOf = (request: AnyForwardRequest): Arrival => ({
 const refusalOfOffer = (...asked: Parameters<typeof refusalOfAddress>): string =>
   refusalOfAddress(...asked) ?? wireText.cannotAcceptHandoff;
 
+/** A follower's address is its own: nobody else could have published there. */
+const publishAtOnce: ListenRequest["publish"] = (commit) => {
+  commit();
+  return Promise.resolve(true);
+};
+
 export function createReceiver(
   runtime: Runtime,
   inbox: Inbox,
@@ -113,9 +119,9 @@ export function createReceiver(
   };
 
   const handle = async (request: Envelope): Promise<Ack> => {
-    const { leader } = runtime.board;
+    const { leader, leaderSecret } = runtime.board;
     // Authentication first, also of an ack that comes as a request (protocol A-8).
-    if (leader === null || !isSecret(request.auth, leader.secret)) {
+    if (leaderSecret === null || !isSecret(request.auth, leaderSecret)) {
       runtime.ports.counters.count("request-unauthorized");
       return refuse(request.requestId, wireText.unauthorized);
     }
@@ -123,19 +129,15 @@ export function createReceiver(
     if (isForward(request)) return admit(request);
     if (request.kind === "leader.replaceFollowerTarget") return moveThread(runtime, request);
     if (request.kind === "leader.offerQueueHandoff")
-      return refuse(request.requestId, refusalOfOffer(request, { instanceId: me, generation: leader.generation }));
+      return refuse(
+        request.requestId,
+        refusalOfOffer(request, { instanceId: me, generation: leader?.generation ?? null }),
+      );
     return refuse(request.requestId, wireText.receiverCannotHandle);
   };
 
   const open = (): Promise<Endpoint> =>
-    transport.listen({
-      address: transport.followerAddress(me),
-      handle,
-      publish: (commit) => {
-        commit();
-        return Promise.resolve(true);
-      },
-    });
+    transport.listen({ address: transport.followerAddress(me), handle, publish: publishAtOnce });
 
   return {
     async ensure() {

@@ -77,6 +77,11 @@ export interface Board {
   isOver: boolean;
   /** Written by `membership.ts`. */
   leader: LeaderLink | null;
+  /**
+   * The secret of the leader that we register at, from the moment we ask, or follow: what our endpoint opens to. Null while
+   * neither. Written by `membership.ts`.
+   */
+  leaderSecret: string | null;
   /** Our thread as last told, whatever became of the registration; carried when we register again. Written with `place`. */
   lastThread: BoundThread | null;
   /** Who can be written to, while we lead. Written by `activation.ts` with `place`. */
@@ -88,6 +93,7 @@ export interface Board {
 export const emptyBoard = (): Board => ({
   place: null,
   leader: null,
+  leaderSecret: null,
   isOver: false,
   lastThread: null,
   agents: null,

@@ -18,6 +18,8 @@ import type { HandedUpdate } from "../../../services/queue.ts";
 import { composeInstance } from "../../../services/instance.ts";
 import type { ComposedInstance } from "../../../services/instance.ts";
 import type { Ids, Link, Processes, Store } from "../../../services/ports.ts";
+import type { V1Fleet } from "../../../services/ports/owner.ts";
+import type { Settings } from "../../../services/runtime.ts";
 import { ManualClock, settled } from "./manual-clock.ts";
 import { ScriptedTelegram } from "./scripted-telegram.ts";
 import { hostOf, plainSettings } from "./composing.ts";
@@ -96,6 +98,10 @@ function processesOf(pid: number, table: LeaderWorld["processes"]): Processes {
 export interface WorldOptions {
   readonly name?: string;
   readonly hasTopics?: boolean;
+  /** Differing from those of every world. */
+  readonly settings?: Partial<Settings>;
+  /** The v1 fleet that the instance is part of; by default it has no v1 peers. */
+  readonly v1?: (world: Omit<LeaderWorld, "instance">) => V1Fleet;
   /** Runs before the instance starts. */
   readonly prepare?: (world: Omit<LeaderWorld, "instance">) => void | Promise<void>;
 }
@@ -132,7 +138,7 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
       processes: processesOf(pid, processes),
       store,
       transport: network.transport("leader"),
-      v1: null,
+      v1: options.v1?.(parts) ?? null,
       telegram,
     },
     {
@@ -148,6 +154,7 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
       },
       capabilityMs: 2_500,
       ...plainSettings,
+      ...options.settings,
     },
     hostOf((update) => handed.push(update)),
   );

@@ -222,6 +222,14 @@ describe("rolling back", () => {
     expect(chart.after("retryPause").requests).toEqual({ identify: undefined });
   });
 
+  it("protocol/S-98 closes the endpoint again when the poller does not start, and begins anew", () => {
+    const chart = polled();
+    expect(running(chart)).toContain("endpoint");
+    expect(running(chart.send(broke))).toEqual([]);
+    expect(chart.facts).not.toContainEqual({ type: "activation.active", thread: thread() });
+    expect(chart.after("retryPause").state).toBe("identifying");
+  });
+
   it("waits longer each time, up to half a minute, and as long as Telegram asks", () => {
     const chart = start();
     const pauses = Array.from({ length: 9 }, () => {
@@ -322,7 +330,7 @@ describe("classic: a bot without topics", () => {
     expect(running(chart)).toEqual(["dispatcher", "poller"]);
   });
 
-  it("switches to the bus only after its poller is silent", () => {
+  it("protocol/S-99 switches to the bus only after its poller is silent", () => {
     const chart = switching();
     expect(chart.told).toEqual([{ to: "poller", event: { type: "polling.stop" } }]);
     expect(chart.state).toBe("dormant.polled.stoppingClassic");
@@ -354,7 +362,7 @@ describe("stopping is leaving", () => {
     ["listening", listening],
     ["active", active],
     ["classic", classic],
-    ["switching", switching],
+    ["protocol/O-26 switching", switching],
     ["rolling back", () => start().fail("identify")],
     ["fenced off", () => active().send({ type: "polling.fenced" })],
   ])("from %s: endpoint closed, poll cut, said so", (_, reached) => {

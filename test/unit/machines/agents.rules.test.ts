@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { agentUpdate, agentUpdateId, isAgentUpdateId, sourceLabel } from "../../../machines/agents.rules.ts";
 import { chatId, threadId, updateId } from "../../../machines/ids.ts";
 
-test("updates/T-107 and protocol AG-5: a label has no line breaks or brackets, one space for a run, at most 64 characters", () => {
+test("updates/T-107, protocol/AG-5: a label has no line breaks or brackets, one space for a run, at most 64 characters", () => {
   expect(sourceLabel(" a[x]\r\n\n[b] ")).toBe("a x b");
   expect(sourceLabel("x".repeat(70))).toBe("x".repeat(64));
   expect(sourceLabel("plain name")).toBe("plain name");

@@ -10,8 +10,8 @@ const start = () => playChart(membershipMachine, { leader: leader(), seat: mySea
 const accepted = (gen = "g1") => ({ kind: "accepted", generation: generation(gen), thread: thread() }) as const;
 const unreachable = { kind: "unreachable", reason: "nobody there" } as const;
 
-const registered = () => start().answer("register", accepted());
-const beating = () => registered().after("heartbeatInterval");
+const beating = () => start().answer("register", accepted());
+const registered = () => beating().answer("heartbeat", { kind: "alive" });
 const leaving = () => registered().send({ type: "membership.leave" });
 const closed = (gen = "g1") => ({ type: "link.closed", generation: generation(gen) }) as const;
 
@@ -21,11 +21,10 @@ describe("registering", () => {
   });
 
   it("is registered only by a positive answer", () => {
-    const member = registered();
-    expect(member.state).toBe("registered.resting");
+    const member = beating();
+    expect(member.state).toBe("registered.beating");
     expect(member.facts).toEqual([{ type: "membership.registered", generation: "g1", thread: thread() }]);
-    expect(member.requests).toEqual({ watchLeader: { generation: "g1" } });
-    expect(member.timers).toEqual({ heartbeatInterval: 1_000 });
+    expect(member.requests).toEqual({ watchLeader: { generation: "g1" }, heartbeat: { generation: "g1" } });
   });
 
   it("reports a refusal, doubts no leader, and knocks again", () => {
@@ -69,10 +68,12 @@ describe("knocking again", () => {
 });
 
 describe("being registered", () => {
-  it("beats under its generation and rests again", () => {
+  it("protocol/HB-1 beats at once under its generation, rests a second, and beats again", () => {
     const member = beating();
     expect(member.requests).toMatchObject({ heartbeat: { generation: "g1" } });
     expect(member.answer("heartbeat", { kind: "alive" }).state).toBe("registered.resting");
+    expect(member.timers).toEqual({ heartbeatInterval: 1_000 });
+    expect(member.after("heartbeatInterval").requests).toMatchObject({ heartbeat: { generation: "g1" } });
   });
 
   it.each([
@@ -100,7 +101,7 @@ describe("being registered", () => {
 
   it("is not ended by the end of an earlier registration's connection", () => {
     const member = registered().send(closed()).after("recoverPause").answer("register", accepted("g2"));
-    expect(member.send(closed("g1")).state).toBe("registered.resting");
+    expect(member.send(closed("g1")).state).toBe("registered.beating");
     expect(member.latest).toEqual([]);
   });
 
@@ -127,7 +128,7 @@ describe("leaving for good", () => {
     ]);
   });
 
-  it("keeps the connection that the leader knows, and beats no more", () => {
+  it("protocol/O-30 keeps the connection that the leader knows, and beats no more", () => {
     const member = beating().send({ type: "membership.leave" });
     expect(Object.keys(member.requests)).toEqual(["watchLeader", "disconnect"]);
     expect(member.timers).toEqual({});
@@ -167,7 +168,8 @@ describe("leaving for good", () => {
 
 it("reads like this from a refusal to leaving", () => {
   const member = start().answer("register", { kind: "refused", reason: "no threads" }).after("recoverPause");
-  member.answer("register", accepted()).after("heartbeatInterval").answer("heartbeat", { kind: "alive" });
+  member.answer("register", accepted()).answer("heartbeat", { kind: "alive" });
+  member.after("heartbeatInterval").answer("heartbeat", { kind: "alive" });
   member.send({ type: "membership.leave" }).answer("disconnect", { kind: "left" });
   expect(member.trace()).toMatchInlineSnapshot(`
     "start → registering
@@ -176,9 +178,11 @@ it("reads like this from a refusal to leaving", () => {
       emits membership.refused (reason: no threads)
     after recoverPause → registering
       asks register (leader: …, seat: manual:profile:one)
-    register answered accepted (generation: g1, thread: …) → registered.resting
+    register answered accepted (generation: g1, thread: …) → registered.beating
       emits membership.registered (generation: g1, thread: …)
       asks watchLeader (generation: g1)
+      asks heartbeat (generation: g1)
+    heartbeat answered alive → registered.resting
     after heartbeatInterval → registered.beating
       asks heartbeat (generation: g1)
     heartbeat answered alive → registered.resting

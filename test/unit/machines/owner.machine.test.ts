@@ -56,6 +56,19 @@ describe("finding out who leads", () => {
     expect(owner.timers).toEqual({ observeInterval: 1_000 });
   });
 
+  it("protocol/O-28 attaches to another runtime of its own process as to any leader, and keeps a record that is its own", () => {
+    const owner = start().answer("readOwner", sight("sibling"));
+    expect(owner.state).toBe("observing.resting");
+    expect(said(owner)).toEqual(["lease.observed"]);
+    expect(
+      start()
+        .answer("readOwner", mineSeen)
+        .answer("takeOwner", { ...taken, kind: "kept" }).requests,
+    ).toEqual({
+      lease: undefined,
+    });
+  });
+
   it("looks again and again, and tells of the leader each time", () => {
     const owner = observing().after("observeInterval").answer("readOwner", sight("sibling"));
     expect(said(owner)).toEqual(["lease.observed"]);
@@ -139,7 +152,7 @@ describe("standing", () => {
     expect(owner.answer("readOwner", sight()).latest).toMatchObject([{ type: "lease.observed" }]);
   });
 
-  it("asks again when the transaction could not be had", () => {
+  it("protocol/O-27 looks again when standing broke: the election counts as lost, and recovery goes on", () => {
     expect(standing().fail("takeOwner").state).toBe("unknown.waiting");
   });
 

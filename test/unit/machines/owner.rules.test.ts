@@ -121,7 +121,24 @@ describe("the take, inside the transaction", () => {
     expect(judgeTake(look(aged(0)), ownSelf, aged(0))).toBe("refused");
   });
 
-  it("keeps a record of ours and its epoch", () => {
+  it("protocol/S-72 superseded: starting is connecting, so a stale record is stood for whatever folder it was led from", () => {
+    const elsewhere = aged(9_000, { cwd: "/srv/elsewhere" });
+    expect(judgeTake(look(elsewhere), ownSelf, elsewhere)).toBe("taken");
+    const here = aged(9_000, { cwd: ownSelf.cwd });
+    expect(judgeTake(look(here), ownSelf, here)).toBe("taken");
+  });
+
+  it("protocol/O-43 adopts no legacy record, and writes a whole one at its first touch", () => {
+    const legacy = { instanceId: null, runtimeGeneration: null, leaderEpoch: 3 };
+    const ofOurProcess = { ...mine, ...legacy, heartbeatMs: nowMs };
+    expect(ownerStateOf(look(ofOurProcess), ownSelf)).toBe("sibling");
+    expect(judgeTake(look(ofOurProcess), ownSelf, ofOurProcess)).toBe("refused");
+    const stale = aged(9_000, legacy);
+    expect(judgeTake(look(stale), ownSelf, stale)).toBe("taken");
+    expect(Object.values(takenRecord(ownSelf, "fresh", nowMs)).filter((value) => value === null)).toHaveLength(1); // busSocketPath
+  });
+
+  it("protocol/P-2 keeps a record of ours, and its epoch with it: that is no new take", () => {
     expect(judgeTake(look(mine), ownSelf, null)).toBe("kept");
   });
 });
@@ -154,7 +171,7 @@ describe("who leads", () => {
   });
 });
 
-describe("protocol/S-48, S-49 the candidate before us", () => {
+describe("protocol/S-48, S-49, O-47 the candidate before us", () => {
   it.each([
     [["A", "B"], "B", true],
     [["B", "C"], "B", false],

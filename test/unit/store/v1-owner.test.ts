@@ -208,6 +208,18 @@ test("C68 an empty guard that nobody can hold is damage once it is old and no ow
   expect(existsSync(guard)).toBe(false);
 });
 
+test("protocol/O-41 waiting for the guard holds nothing else of the process up", async () => {
+  const { file, guard, store } = place();
+  plantGuard(guard, process.pid);
+  const change = { isOver: false };
+  const changed = store.change(write()).finally(() => (change.isOver = true));
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(change.isOver).toBe(false);
+  rmSync(guard, { recursive: true });
+  await changed;
+  expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ default: { pid: 700 } });
+});
+
 test("protocol/P-5 a commit runs only for the owner, inside the transaction", async () => {
   const { guard, store } = place();
   await store.change(write());

@@ -122,7 +122,7 @@ test("protocol/AP-3: a download is passed through, its result is a path; Telegra
   expect(await peer.callApi("downloadFile", 7, "a.txt")).toMatchObject({ ok: false, message: wireText.callFailed });
 });
 
-test("protocol/S-84, MO-2: a sent message is its sender's, in the chat that it names, else in the one that was asked for", async () => {
+test("protocol/S-84, MO-2 and MO-3: a sent message is its sender's, in the chat that it names, else in the one that was asked for", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   const body = { chat_id: owner, message_thread_id: peer.thread, text: "x" };

@@ -39,11 +39,13 @@ async function fleet() {
 
 const unavailable = { ok: false, message: wireText.agentTargetUnavailable };
 
-test("protocol §3.8: a thread is found by id and by name, in any case, with slot and name; the leader's own with neither", async () => {
+test("protocol/AG-3: a thread is found by id and by name, in any case, with slot and name; the leader's own with neither", async () => {
   const { world, first, second, nameOfSecond } = await fleet();
   const result = { chatId: owner, threadId: second.thread, slot: "C", threadName: nameOfSecond };
   expect(await resolveBy(first, { threadId: second.thread })).toMatchObject({ ok: true, result });
-  expect(await resolveBy(first, { threadName: nameOfSecond.toUpperCase(), chatId: chatId(owner) })).toMatchObject({
+  expect(
+    await resolveBy(first, { threadName: ` ${nameOfSecond.toUpperCase()} `, chatId: chatId(owner) }),
+  ).toMatchObject({
     ok: true,
     result,
   });
@@ -52,7 +54,7 @@ test("protocol §3.8: a thread is found by id and by name, in any case, with slo
     expect((await resolveBy(first, selector)).result).toEqual({ chatId: owner, threadId: target.threadId });
 });
 
-test("protocol/P-38, AG-1 to AG-4, updates/Q-90, T-103: nobody unknown, in another chat, the asker itself, or gone is a target", async () => {
+test("protocol/P-38, AG-1, AG-2, AG-3, AG-4, updates/Q-90, T-103: nobody unknown, in another chat, the asker itself, or gone is a target", async () => {
   const { world, first, second } = await fleet();
   for (const selector of [
     { threadId: 999 },
@@ -99,7 +101,7 @@ test("updates/Q-92: an unknown sender and a stale generation are refused, at bot
   expect(forwardsAt(second)).toEqual([]);
 });
 
-test("protocol AG-5, O-40, updates/OP-35, Q-91: a routed message is the user's turn in the other's thread, with a durable id and its source", async () => {
+test("protocol/AG-5, O-40, updates/OP-35, Q-91: a routed message is the user's turn in the other's thread, with a durable id and its source", async () => {
   const { world, first, second, nameOfSecond } = await fleet();
   const cursor = await world.store.journal.cursor();
   const route = routeOf(first, second.thread);
@@ -124,7 +126,7 @@ test("protocol AG-5, O-40, updates/OP-35, Q-91: a routed message is the user's t
   expect(await world.store.journal.cursor()).toBe(cursor);
 });
 
-test("protocol AG-7 superseded: a repeated route is recognised by the journal, also when the ledger does not know it", async () => {
+test("protocol/AG-7 superseded: a repeated route is recognised by the journal, also when the ledger does not know it", async () => {
   const { world, first, second } = await fleet();
   const route = routeOf(first, second.thread);
   expect(await first.send(route)).toMatchObject({ ok: true });
@@ -153,7 +155,7 @@ function deskOf(world: LeaderWorld, peer: V1Peer & { readonly thread: number }) 
   return { desk, from };
 }
 
-test("updates/T-102, protocol O-9: a target that vanished before the route is the generic refusal, and the log has the cause", async () => {
+test("updates/T-102, protocol/O-9: a target that vanished before the route is the generic refusal, and the log has the cause", async () => {
   const { world, first, second } = await fleet();
   await second.disconnect();
   await world.clock.advance(1_000);
@@ -189,7 +191,7 @@ test("a message to the leader's own agent reaches its handlers, and stays its se
   expect(await world.store.ownership.ownerOf(chatId(owner), messageId(posted))).toBe("manual:owner-2001");
 });
 
-test("a message to a v1 peer stays its sender's: the peer cannot delete it", async () => {
+test("protocol/AG-6: a message to a v1 peer stays its sender's: the peer cannot delete it", async () => {
   const { world, first, second } = await fleet();
   const body = { chat_id: owner, message_thread_id: second.thread, text: "x", __piTelegramCrossTargetDelivery: true };
   const sent = await first.call("sendMessage", body);

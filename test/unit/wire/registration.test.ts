@@ -132,7 +132,7 @@ test("protocol/S-30: who registers while the former one's thread is being delete
   expect(await successor.heartbeat()).toMatchObject({ ok: true });
 });
 
-test("protocol/S-31: two registrations of one seat at once are both answered, with one thread", async () => {
+test("protocol/S-31 and O-39: two registrations of one seat at once are both answered, one after the other, with one thread", async () => {
   const world = await startLeader();
   const topic = held(world, "createForumTopic");
   const peer = await V1Peer.open(world);
