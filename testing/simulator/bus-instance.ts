@@ -53,6 +53,7 @@ export interface BusInstanceTraits {
   readonly name: string;
   readonly isNamed: boolean;
   readonly ack: Settings["ack"];
+  readonly threadGraceMs: number;
   readonly host: HostClock;
   /** The store as it is, watched. */
   readonly store: Store;
@@ -68,7 +69,9 @@ export interface BusInstanceTraits {
 /** Longest that a handler of the simulated host takes, in milliseconds. */
 const handlingMaxMs = 400;
 
-const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret" | "ack">): Settings => ({
+const settingsOf = (
+  own: Pick<Settings, "me" | "incarnation" | "name" | "secret" | "ack" | "threadGraceMs">,
+): Settings => ({
   ...own,
   audience: { user: simulatedChatId, chat: chatId(simulatedChatId) },
   identity: {
@@ -82,7 +85,6 @@ const settingsOf = (own: Pick<Settings, "me" | "incarnation" | "name" | "secret"
   host: "updates",
   pollSeconds: 25,
   capabilityMs: 60_000,
-  threadGraceMs: 600_000,
   unprovableAfterMs: null,
 });
 
@@ -223,7 +225,14 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
       telegram,
       v1: null,
     },
-    settingsOf({ me: id, incarnation, name: traits.isNamed ? name : null, secret: ids.secret(), ack: traits.ack }),
+    settingsOf({
+      me: id,
+      incarnation,
+      name: traits.isNamed ? name : null,
+      secret: ids.secret(),
+      ack: traits.ack,
+      threadGraceMs: traits.threadGraceMs,
+    }),
     {
       handOut: (update) => handler.handOut(update),
       runTurn: () => Promise.resolve(),

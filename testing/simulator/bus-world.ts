@@ -10,6 +10,7 @@
  */
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
 import { updateId, type InstanceId, type SeatKey } from "../../machines/ids.ts";
+import { defaultThreadGraceMs } from "../../machines/reconciliation.types.ts";
 import { brokenIn, type SeatView, type WorldView } from "../../machines/invariants.ts";
 import type { RequestHandler, Store } from "../../services/ports.ts";
 import { createCallLedger } from "./bus-calls.ts";
@@ -64,7 +65,19 @@ function createBusWorld(options: BusSimulation): BusWorld {
   const names = hand.random.split("names");
   const ack = options.seed % 2 === 0 ? "auto" : "explicit";
   const start = (place: Pick<BusPlace, "name" | "host" | "isNamed">) =>
-    startBusInstance({ ...place, ack, hand, store, network, telegram, gate, ledger, calls, serve });
+    startBusInstance({
+      ...place,
+      ack,
+      threadGraceMs: defaultThreadGraceMs,
+      hand,
+      store,
+      network,
+      telegram,
+      gate,
+      ledger,
+      calls,
+      serve,
+    });
   const places = Array.from({ length: options.instances }, (_, index): BusPlace => {
     const place = { name: `i${index + 1}`, host: hand.newHost(), isNamed: !names.chance(unnamedShare) };
     return { ...place, instance: start(place) };
