@@ -202,10 +202,13 @@ export class Seats {
     }
     const instanceId = fact.type === "seat.live" ? fact.sitter.instanceId : fact.instanceId;
     if (fact.type === "seat.live") this.seatByInstance.set(instanceId, seat.key);
+    if (fact.type === "seat.unprovable") {
+      this.doubt(seat);
+      return;
+    }
     const why = "why" in fact ? { why: fact.why } : {};
     this.runtime.ports.stage.log.event("info", fact.type, { seat: seat.key, instanceId, ...why });
-    if (fact.type === "seat.unprovable") this.doubt(seat);
-    else this.onChange(seat.key);
+    this.onChange(seat.key);
   }
 
   /** Shown to the operator, since when and why; once for each registration. */
@@ -214,6 +217,7 @@ export class Seats {
     if (sitter === null || this.doubted.has(sitter.generation)) return;
     this.doubted.add(sitter.generation);
     const { store, stage } = this.runtime.ports;
+    stage.log.event("info", "seat.unprovable", { seat: key, instanceId: sitter.instanceId });
     const reason =
       sitter.incarnation === null
         ? "it told nothing by which its end can be proven"

@@ -117,7 +117,7 @@ test("protocol/S-87 a send whose answer is lost is told as ambiguous and made on
   const outcome = world.instance.call({ method: "sendMessage", body: { text: "x" } });
   await world.clock.advance(31_000);
   expect(await outcome).toMatchObject({ kind: "ambiguous" });
-  await world.clock.advance(60_000);
+  await world.clock.advance(12_000);
   expect(world.v1.of("follower.callApi")).toHaveLength(1);
 });
 
@@ -166,7 +166,7 @@ test("protocol/O-29 after a lost election the whole binding is carried: thread, 
 test("protocol/S-51 a retry that finds no way is armed again, and registers once there is one", async () => {
   const world = await startFollower();
   await world.v1.close();
-  await world.clock.advance(60_000);
+  await world.clock.advance(12_000);
   expect(isRegistered(world)).toBe(false);
   await world.v1.serve();
   await until(world, () => isRegistered(world));
@@ -175,7 +175,7 @@ test("protocol/S-51 a retry that finds no way is armed again, and registers once
 
 test("protocol/S-74 superseded: a live v1 owner without an endpoint is waited for, nothing is taken from it, and nobody is offered to", async () => {
   const world = await startInFleet({ isServing: false });
-  await world.clock.advance(60_000);
+  await world.clock.advance(12_000);
   expect(world.owners.writes).toEqual([]);
   expect(world.owners.record?.pid).toBe(world.v1.pid);
   await world.v1.serve();

@@ -7,7 +7,7 @@ import { settled } from "../../support/wire/manual-clock.ts";
 import { owner, seated, secret, startInstance, startLeader, V1Peer } from "../../support/wire/leader.ts";
 import type { LeaderWorld } from "../../support/wire/leader.ts";
 
-const graceMs = 60_000;
+const graceMs = 10_000;
 const phases = (world: LeaderWorld) =>
   world.log.map(({ phase, fields }) => (typeof fields["why"] === "string" ? `${phase} ${fields["why"]}` : phase));
 const deleted = (world: LeaderWorld) =>
@@ -81,7 +81,7 @@ test.each([
     const peer = await V1Peer.open(world);
     expect(await (seen === null ? registerUnproven(peer) : peer.register())).toMatchObject({ ok: true });
     world.processes.set(peer.pid, seen ?? "alive");
-    await world.clock.advance(10 * graceMs);
+    await world.clock.advance(3 * graceMs);
     expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
     expect(phases(world).filter((phase) => /gone|unprovable/.test(phase))).toEqual(said);
     expect(deleted(world)).toEqual([]);
@@ -97,7 +97,7 @@ test("protocol/S-95 a proof that is still being taken when the leadership ends d
     await new Promise<void>((resolve) => asked.push(resolve));
     return begin(request);
   };
-  await world.clock.advance(graceMs + 20_000);
+  await world.clock.advance(graceMs + 12_000);
   expect(asked).toHaveLength(1);
   world.instance.actor.send({ type: "instance.stop", leave: false });
   await world.clock.advance(3_000);
