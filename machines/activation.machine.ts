@@ -14,6 +14,7 @@ import { assign, emit, sendTo, setup } from "xstate";
 import type { BoundThread, ChatId, Epoch, InstanceId, SeatKey } from "./ids.ts";
 import type { PollingCommand, PollingFact } from "./polling.machine.ts";
 import { provisioningMachine } from "./provisioning.machine.ts";
+import type { ThreadOrigin } from "./provisioning.machine.ts";
 import type { ReconciliationFact } from "./reconciliation.machine.ts";
 import { companion, slot } from "./slots.ts";
 import type { CompanionFailed } from "./slots.ts";
@@ -25,6 +26,8 @@ export interface ActivationInput {
   readonly chatId: ChatId;
   /** Name this instance asks its thread to have. */
   readonly threadName: string | null;
+  /** The thread that we had as a follower a moment ago; null = none. */
+  readonly carried: BoundThread | null;
   /** Between looks at whether a bot without topics has got them. Default 2500. */
   readonly capabilityMs: number;
   /** We had a thread as a follower a moment ago: the bot has topics, nobody need ask. */
@@ -69,6 +72,8 @@ export type ActivationFact =
 
 export interface ActivationContext extends ActivationInput {
   readonly thread: BoundThread | null;
+  /** Whether the thread is new to the user. */
+  readonly origin: ThreadOrigin;
   readonly failures: number;
   readonly askedDelayMs: number;
 }
@@ -81,6 +86,7 @@ export interface SeatOwnInput {
   readonly epoch: Epoch;
   readonly seat: SeatKey;
   readonly thread: BoundThread | null;
+  readonly origin: ThreadOrigin;
   /** The bot has no topics: the whole chat is ours. */
   readonly isClassic: boolean;
 }
@@ -134,7 +140,7 @@ const epochOnly = ({ context }: { readonly context: ActivationContext }) => ({ e
 
 export const activationMachine = createMachine({
   id: "activation",
-  context: ({ input }) => ({ ...input, thread: null, failures: 0, askedDelayMs: 0 }),
+  context: ({ input }) => ({ ...input, thread: null, origin: "reused", failures: 0, askedDelayMs: 0 }),
   initial: "beginning",
   on: {
     "activation.stop": ".stopped",
@@ -203,7 +209,13 @@ export const activationMachine = createMachine({
         seating: {
           invoke: {
             src: "seatOwn",
-            input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, thread: null, isClassic: true }),
+            input: ({ context }) => ({
+              epoch: context.epoch,
+              seat: context.seat,
+              thread: null,
+              origin: "reused" as const,
+              isClassic: true,
+            }),
             onDone: [
               {
                 guard: ({ event }) => event.output.kind === "committed",
@@ -266,7 +278,11 @@ export const activationMachine = createMachine({
             instanceId: context.me,
             chatId: context.chatId,
             threadName: context.threadName,
+            role: "leader" as const,
+            carried: context.carried,
+            previous: null,
           },
+          doubt: null,
         }),
         onDone: [
           {
@@ -274,6 +290,7 @@ export const activationMachine = createMachine({
             target: "seating",
             actions: assign({
               thread: ({ event: { output } }) => (output.kind === "bound" ? output.thread : null),
+              origin: ({ event: { output } }) => (output.kind === "bound" ? output.origin : "reused"),
             }),
           },
           { guard: ({ event }) => event.output.kind === "fenced", target: "fencedOff" },
@@ -297,6 +314,7 @@ export const activationMachine = createMachine({
           epoch: context.epoch,
           seat: context.seat,
           thread: context.thread,
+          origin: context.origin,
           isClassic: false,
         }),
         onDone: [

@@ -34,7 +34,7 @@ const palette: Readonly<Record<string, readonly string[]>> = {
   Z: ["Zephyr", "Zinc", "Zenith", "Zebra", "Zircon"],
 };
 
-const isSlot = (text: string): boolean => /^[A-Z]{1,2}$/.test(text);
+export const isSlot = (text: string): boolean => /^[A-Z]{1,2}$/.test(text);
 
 /** Order of slots: by length, then text. */
 export const compareSlots = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);

@@ -1,28 +1,53 @@
 /**
- * Which thread a seat gets, carried out: re-use the bound one or create one, with the intent on disk before the call.
+ * Which thread a seat gets, carried out: re-use the bound one, prove one that is in doubt, or create one, with the intent on
+ * disk before the call.
  *
- * Owns: the order intent → call → binding, and that an unknown outcome never leads to a second thread.
- * Does not own: the choice itself (`threads.rules.ts`), deleting threads, probing re-used ones.
+ * Owns: the orders doubt → probe → binding and intent → call → binding; that neither an unknown outcome nor an unproven
+ * absence leads to a second thread.
+ * Does not own: the choice itself (`threads.rules.ts`), deleting threads, telling the user.
  *
- * Runs once per registration of a follower and once for the leader's own seat; the same chart for both.
+ * Runs once per registration of a follower, once for the leader's own seat, and once for each thread of either that is
+ * reported gone; the same chart for all.
  */
 import { assign, setup } from "xstate";
-import type { BoundThread, Epoch, ThreadId } from "./ids.ts";
+import type { BoundThread, Epoch, ThreadId, ThreadTarget } from "./ids.ts";
 import { threadId } from "./ids.ts";
 import { slot } from "./slots.ts";
 import { decideThread } from "./threads.rules.ts";
-import type { BegunProvision, ThreadDecision, ThreadView, ThreadWish } from "./threads.rules.ts";
+import type { BegunProvision, Binding, Candidate, ThreadDecision, ThreadView, ThreadWish } from "./threads.rules.ts";
 
 export interface ProvisioningInput {
   readonly epoch: Epoch;
   readonly wish: ThreadWish;
+  /** A thread that something speaks against; null = nothing does. */
+  readonly doubt: ThreadDoubt | null;
 }
 
+export interface ThreadDoubt {
+  readonly target: ThreadTarget;
+  /** `gone`: an error of Telegram's proves it. `suspect`: it has to be looked at. */
+  readonly kind: "gone" | "suspect";
+  readonly reason: string;
+}
+
+/** `reused` and `handedOver` are told to nobody; of the others the user gets one notice. */
+export type ThreadOrigin = "reused" | "handedOver" | "proven" | "created";
+
+export const isNews = (origin: ThreadOrigin): boolean => origin === "proven" || origin === "created";
+
 export type ProvisioningOutput =
-  | { readonly kind: "bound"; readonly thread: BoundThread }
+  | { readonly kind: "bound"; readonly thread: BoundThread; readonly origin: ThreadOrigin }
   | { readonly kind: "rejected"; readonly reason: string }
   /** The epoch is over: nothing was decided. */
   | { readonly kind: "fenced" };
+
+/** What came of a look at a thread. Unknown is never read as either of the others. */
+export type ProbeAnswer =
+  | { readonly kind: "exists" | "closed" }
+  | { readonly kind: "gone"; readonly reason: string }
+  /** Put off by Telegram; worth asking again after the delay. */
+  | { readonly kind: "later"; readonly afterMs: number; readonly reason: string }
+  | { readonly kind: "unclear"; readonly reason: string };
 
 /** What came of the create call. */
 export type CreateAnswer =
@@ -36,12 +61,32 @@ export interface IntendAnswer {
   readonly kind: "intended" | "conflict" | "fenced";
 }
 export interface BindAnswer {
+  /** `unwanted`: its instance has left for good meanwhile. */
   readonly kind: "bound" | "unwanted" | "fenced";
+}
+export interface KeepAnswer {
+  /** `missing`: the binding has changed meanwhile. */
+  readonly kind: "kept" | "missing" | "fenced";
+}
+export interface LoseAnswer {
+  readonly kind: "lost" | "missing" | "fenced";
 }
 export interface GiveUpAnswer {
   readonly kind: "noted" | "fenced";
 }
 
+export interface ProbeRequest {
+  readonly epoch: Epoch;
+  readonly target: ThreadTarget;
+}
+export interface KeepRequest {
+  readonly epoch: Epoch;
+  readonly binding: Binding;
+  readonly from: Candidate["from"];
+}
+export interface LoseRequest extends ProbeRequest {
+  readonly reason: string;
+}
 export interface BindRequest {
   readonly epoch: Epoch;
   readonly provision: BegunProvision;
@@ -63,29 +108,51 @@ export interface ProvisioningContext extends ProvisioningInput {
   readonly created: ThreadId;
   readonly delayMs: number;
   readonly tries: number;
+  /** Spent waiting for a probe that Telegram put off. */
+  readonly probeWaitMs: number;
+  readonly conflicts: number;
   readonly output: ProvisioningOutput;
 }
 
 /** Attempts at a call that did not reach Telegram or was put off, before the registration is refused. */
 const createTriesMax = 5;
+/** A probe that Telegram puts off is waited for so long, well within a registration's own time. */
+export const probeWaitMaxMs = 20_000;
+/** Looks again after something else was faster, before the registration is refused. */
+export const conflictsMax = 20;
 
-function plan(context: ProvisioningContext): Extract<ThreadDecision, { kind: "create" }> {
-  if (context.decision.kind !== "create") throw new Error("the provisioning chart creates without a decision to");
-  return context.decision;
-}
-
-const boundThread = (context: ProvisioningContext): BoundThread => {
-  const { provision } = plan(context);
-  return {
-    target: { chatId: provision.chatId, threadId: context.created },
-    slot: provision.slot,
-    threadName: provision.threadName,
-  };
+const begunOf = ({ decision }: ProvisioningContext): BegunProvision => {
+  if (decision.kind === "create" || decision.kind === "adopt") return decision.provision;
+  throw new Error("the provisioning chart creates without a decision to");
 };
+const candidateOf = ({ decision }: ProvisioningContext): Candidate => {
+  if (decision.kind === "probe" || decision.kind === "take") return decision.candidate;
+  throw new Error("the provisioning chart keeps a thread that nothing speaks for");
+};
+/** The thread that is looked at: the one reported, until it has been dealt with, then the one decided on. */
+const lookedAt = (context: ProvisioningContext): ThreadTarget =>
+  context.doubt?.target ?? candidateOf(context).binding.thread.target;
 
+const created = (context: ProvisioningContext): ProvisioningOutput => {
+  const { chatId, slot: letter, threadName } = begunOf(context);
+  const thread = { target: { chatId, threadId: context.created }, slot: letter, threadName };
+  return { kind: "bound", thread, origin: context.decision.kind === "adopt" ? "reused" : "created" };
+};
+const kept = (context: ProvisioningContext): ProvisioningOutput => {
+  const { binding, isQuiet } = candidateOf(context);
+  return { kind: "bound", thread: binding.thread, origin: isQuiet ? "handedOver" : "proven" };
+};
 const rejected = (reason: string): ProvisioningOutput => ({ kind: "rejected", reason });
+const whyOf = (output: object): string => ("reason" in output ? String(output.reason) : "");
 
-const { createMachine } = setup({
+const proven = ({ binding, from }: Candidate): Omit<KeepRequest, "epoch"> => ({
+  binding: binding.standing === "suspect" ? { ...binding, standing: "open", reason: "" } : binding,
+  from,
+});
+/** Looked at in vain: the seat has it, and it is proven before it is used. */
+const suspected = ({ binding }: Candidate, reason: string): Binding => ({ ...binding, standing: "suspect", reason });
+
+const base = setup({
   // Types only: these values are never read.
   types: {
     input: {} as ProvisioningInput,
@@ -95,12 +162,25 @@ const { createMachine } = setup({
   },
   actors: {
     viewThreads: slot<{ readonly view: ThreadView; readonly nowMs: number }>("viewThreads"),
+    /** A call that Telegram really checks and that changes nothing. */
+    probeThread: slot<ProbeAnswer, ProbeRequest>("probeThread"),
+    keepThread: slot<KeepAnswer, KeepRequest>("keepThread"),
+    loseThread: slot<LoseAnswer, LoseRequest>("loseThread"),
     intendThread: slot<IntendAnswer, IntendRequest>("intendThread"),
+    /** What it made is on disk, whoever leads by then, before it answers. */
     createThread: slot<CreateAnswer, { readonly epoch: Epoch; readonly provision: BegunProvision }>("createThread"),
     bindThread: slot<BindAnswer, BindRequest>("bindThread"),
     giveUpThread: slot<GiveUpAnswer, GiveUpRequest>("giveUpThread"),
   },
   delays: { callDelay: ({ context }) => context.delayMs, retryInterval: 250, conflictPause: 50 },
+  guards: { mayLookAgain: ({ context }) => context.conflicts < conflictsMax },
+});
+
+const { createMachine } = base.extend({
+  actions: {
+    rejectUnread: base.assign({ output: rejected("the store could not be read") }),
+    rejectUnwritten: base.assign({ output: rejected("the store could not be written") }),
+  },
 });
 
 export const provisioningMachine = createMachine({
@@ -111,11 +191,22 @@ export const provisioningMachine = createMachine({
     created: threadId(0),
     delayMs: 0,
     tries: 0,
+    probeWaitMs: 0,
+    conflicts: 0,
     output: rejected("undecided"),
   }),
-  initial: "deciding",
+  initial: "beginning",
   output: ({ context }) => context.output,
   states: {
+    /** Passed through at once. */
+    beginning: {
+      always: [
+        { guard: ({ context }) => context.doubt?.kind === "gone", target: "losing" },
+        { guard: ({ context }) => context.doubt?.kind === "suspect", target: "probing" },
+        { target: "deciding" },
+      ],
+    },
+
     deciding: {
       invoke: {
         src: "viewThreads",
@@ -125,7 +216,7 @@ export const provisioningMachine = createMachine({
             decision: ({ context, event }) => decideThread(event.output.view, context.wish, event.output.nowMs),
           }),
         },
-        onError: { target: "rejected", actions: assign({ output: rejected("the store could not be read") }) },
+        onError: { target: "rejected", actions: "rejectUnread" },
       },
     },
 
@@ -133,22 +224,155 @@ export const provisioningMachine = createMachine({
     decided: {
       always: [
         { guard: ({ context }) => context.decision.kind === "create", target: "intending" },
+        { guard: ({ context }) => context.decision.kind === "probe", target: "probing" },
+        { guard: ({ context }) => context.decision.kind === "take", target: "keeping" },
+        {
+          guard: ({ context }) => context.decision.kind === "adopt",
+          target: "binding",
+          actions: assign({
+            created: ({ context: { decision, created: before } }) =>
+              decision.kind === "adopt" ? decision.threadId : before,
+          }),
+        },
         {
           guard: ({ context }) => context.decision.kind === "reuse",
           target: "bound",
           actions: assign({
-            output: ({ context: { decision }, context }) =>
-              decision.kind === "reuse" ? { kind: "bound", thread: decision.thread } : context.output,
+            output: ({ context: { decision, output } }) =>
+              decision.kind === "reuse" ? { kind: "bound", thread: decision.thread, origin: "reused" } : output,
           }),
         },
         {
           target: "rejected",
           actions: assign({
-            output: ({ context: { decision }, context }) =>
-              decision.kind === "reject" ? rejected(decision.reason) : context.output,
+            output: ({ context: { decision, output } }) =>
+              decision.kind === "reject" ? rejected(decision.reason) : output,
           }),
         },
       ],
+    },
+
+    /** Whether the thread exists is asked of Telegram: nobody gets it, and nothing is created, before it answers. */
+    probing: {
+      invoke: {
+        src: "probeThread",
+        input: ({ context }) => ({ epoch: context.epoch, target: lookedAt(context) }),
+        onDone: [
+          {
+            // What spoke against it was wrong: everything is as it was.
+            guard: ({ context, event }) =>
+              context.doubt !== null && (event.output.kind === "exists" || event.output.kind === "closed"),
+            target: "deciding",
+            actions: assign({ doubt: null }),
+          },
+          { guard: ({ event }) => event.output.kind === "exists", target: "keeping" },
+          {
+            guard: ({ event }) => event.output.kind === "closed",
+            target: "keeping",
+            actions: assign({
+              decision: ({ context }) => {
+                const candidate = candidateOf(context);
+                const binding = { ...candidate.binding, standing: "closed", reason: "the user closed it" } as const;
+                return { kind: "probe", candidate: { ...candidate, binding } };
+              },
+            }),
+          },
+          {
+            guard: ({ event }) => event.output.kind === "gone",
+            target: "losing",
+            actions: assign({
+              doubt: ({ context, event }) => ({
+                target: lookedAt(context),
+                kind: "gone",
+                reason: whyOf(event.output),
+              }),
+            }),
+          },
+          {
+            guard: ({ context, event: { output } }) =>
+              output.kind === "later" && context.probeWaitMs + output.afterMs <= probeWaitMaxMs,
+            target: "waiting",
+            actions: assign(({ context, event: { output } }) => {
+              const delayMs = output.kind === "later" ? output.afterMs : 0;
+              return { delayMs, probeWaitMs: context.probeWaitMs + delayMs };
+            }),
+          },
+          {
+            target: "doubting",
+            actions: assign({
+              output: ({ event }) => rejected(`whether the thread still exists is not known: ${whyOf(event.output)}`),
+            }),
+          },
+        ],
+        onError: {
+          target: "doubting",
+          actions: assign({ output: rejected("whether the thread still exists is not known") }),
+        },
+      },
+    },
+    waiting: { after: { callDelay: "probing" } },
+
+    /** Passed through at once: an unknown thread that a seat without any brings along is remembered as a suspect. */
+    doubting: {
+      always: [
+        {
+          guard: ({ context }) => context.doubt === null && candidateOf(context).from === "unknown",
+          target: "suspecting",
+        },
+        { target: "rejected" },
+      ],
+    },
+    suspecting: {
+      invoke: {
+        src: "keepThread",
+        input: ({ context }) => ({
+          epoch: context.epoch,
+          binding: suspected(candidateOf(context), whyOf(context.output)),
+          from: candidateOf(context).from,
+        }),
+        onDone: [{ guard: ({ event }) => event.output.kind === "fenced", target: "fenced" }, { target: "rejected" }],
+        // It is brought along again.
+        onError: "rejected",
+      },
+    },
+
+    /** It exists: the binding is written as the instance's own. */
+    keeping: {
+      invoke: {
+        src: "keepThread",
+        input: ({ context }) => ({ epoch: context.epoch, ...proven(candidateOf(context)) }),
+        onDone: [
+          {
+            guard: ({ event }) => event.output.kind === "kept",
+            target: "bound",
+            actions: assign({ output: ({ context }) => kept(context) }),
+          },
+          { guard: ({ event }) => event.output.kind === "fenced", target: "fenced" },
+          { target: "conflicted" },
+        ],
+        // What was stored before stands, and is proven anew.
+        onError: { target: "rejected", actions: "rejectUnwritten" },
+      },
+    },
+
+    /** It is gone: that is on disk before anything takes its place. The instance has nothing to bring along any more. */
+    losing: {
+      invoke: {
+        src: "loseThread",
+        input: ({ context }) => ({
+          epoch: context.epoch,
+          target: lookedAt(context),
+          reason: context.doubt?.reason ?? "",
+        }),
+        onDone: [
+          { guard: ({ event }) => event.output.kind === "fenced", target: "fenced" },
+          {
+            target: "deciding",
+            actions: assign({ doubt: null, wish: ({ context }) => ({ ...context.wish, carried: null }) }),
+          },
+        ],
+        onError: { target: "rejected", actions: "rejectUnwritten" },
+      },
     },
 
     intending: {
@@ -156,27 +380,38 @@ export const provisioningMachine = createMachine({
         src: "intendThread",
         input: ({ context }) => ({
           epoch: context.epoch,
-          provision: plan(context).provision,
-          abandons: plan(context).abandons,
+          provision: begunOf(context),
+          abandons: context.decision.kind === "create" ? context.decision.abandons : null,
         }),
         onDone: [
           { guard: ({ event }) => event.output.kind === "intended", target: "creating" },
           { guard: ({ event }) => event.output.kind === "conflict", target: "conflicted" },
           { target: "fenced" },
         ],
-        onError: { target: "rejected", actions: assign({ output: rejected("the store could not be written") }) },
+        onError: { target: "rejected", actions: "rejectUnwritten" },
       },
     },
 
-    /** Somebody else took the slot, or began for this seat: look again in a moment. */
-    conflicted: { after: { conflictPause: "deciding" } },
+    /** Something else was faster: the slot, the seat's creation or the binding has changed. Look again in a moment. */
+    conflicted: {
+      entry: assign({ conflicts: ({ context }) => context.conflicts + 1 }),
+      after: {
+        conflictPause: [
+          { guard: "mayLookAgain", target: "deciding" },
+          {
+            target: "rejected",
+            actions: assign({ output: rejected("something else was faster each time: the seat is asked for again") }),
+          },
+        ],
+      },
+    },
 
     /** The intent is on disk: from here a thread may come to exist. */
     creating: {
       entry: assign({ tries: ({ context }) => context.tries + 1 }),
       invoke: {
         src: "createThread",
-        input: ({ context }) => ({ epoch: context.epoch, provision: plan(context).provision }),
+        input: ({ context }) => ({ epoch: context.epoch, provision: begunOf(context) }),
         onDone: [
           {
             guard: ({ event }) => event.output.kind === "created",
@@ -197,17 +432,13 @@ export const provisioningMachine = createMachine({
             guard: ({ event }) => event.output.kind === "ambiguous",
             target: "markingAmbiguous",
             actions: assign({
-              output: ({ event: { output } }) =>
-                rejected(
-                  `creating the thread had an unknown outcome: ${output.kind === "ambiguous" ? output.reason : ""}`,
-                ),
+              output: ({ event }) => rejected(`creating the thread had an unknown outcome: ${whyOf(event.output)}`),
             }),
           },
           {
             target: "abandoning",
             actions: assign({
-              output: ({ event: { output } }) =>
-                rejected(`the thread could not be created: ${"reason" in output ? output.reason : ""}`),
+              output: ({ event }) => rejected(`the thread could not be created: ${whyOf(event.output)}`),
             }),
           },
         ],
@@ -225,14 +456,19 @@ export const provisioningMachine = createMachine({
         src: "bindThread",
         input: ({ context }) => ({
           epoch: context.epoch,
-          provision: plan(context).provision,
+          provision: begunOf(context),
           threadId: context.created,
         }),
         onDone: [
           {
             guard: ({ event }) => event.output.kind === "bound",
             target: "bound",
-            actions: assign({ output: ({ context }) => ({ kind: "bound", thread: boundThread(context) }) }),
+            actions: assign({ output: ({ context }) => created(context) }),
+          },
+          {
+            guard: ({ event }) => event.output.kind === "unwanted",
+            target: "rejected",
+            actions: assign({ output: rejected("the instance that asked for the thread has left for good") }),
           },
           { target: "fenced" },
         ],
@@ -247,7 +483,7 @@ export const provisioningMachine = createMachine({
         src: "giveUpThread",
         input: ({ context }) => ({
           epoch: context.epoch,
-          provisionId: plan(context).provision.id,
+          provisionId: begunOf(context).id,
           as: "abandoned" as const,
         }),
         onDone: "rejected",
@@ -260,7 +496,7 @@ export const provisioningMachine = createMachine({
         src: "giveUpThread",
         input: ({ context }) => ({
           epoch: context.epoch,
-          provisionId: plan(context).provision.id,
+          provisionId: begunOf(context).id,
           as: "ambiguous" as const,
         }),
         onDone: "rejected",

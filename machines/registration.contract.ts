@@ -44,6 +44,10 @@ export interface Follower {
   readonly incarnation: Incarnation | null;
   readonly endpoint: string;
   readonly threadName: string | null;
+  /** The thread it says it has; null = none. */
+  readonly carried: BoundThread | null;
+  /** The instance of its process that it goes on for; null = none. */
+  readonly previous: InstanceId | null;
   readonly capabilities: readonly string[];
 }
 
@@ -81,6 +85,8 @@ export type SeatReply =
 export type RegistrationFact =
   | { readonly type: "seat.answered"; readonly requestId: string; readonly reply: SeatReply }
   | { readonly type: "seat.live"; readonly sitter: Sitter }
+  /** The thread is new to the user, or to whoever sits there now. */
+  | { readonly type: "seat.connected"; readonly thread: BoundThread }
   | { readonly type: "seat.gone"; readonly instanceId: InstanceId; readonly why: "silent" | "closed" | "died" | "left" }
   | { readonly type: "seat.unprovable"; readonly instanceId: InstanceId };
 

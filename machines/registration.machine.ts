@@ -10,10 +10,11 @@
  *
  * Invariants: registration/oneSeatOneHolder, registration/staleGenerationNeverActs.
  */
-import { and, assign, emit, setup } from "xstate";
+import { and, assign, emit, enqueueActions, setup } from "xstate";
 import type { BoundThread, Liveness } from "./ids.ts";
 import { cleanupMachine, givingUp } from "./cleanup.machine.ts";
-import { provisioningMachine } from "./provisioning.machine.ts";
+import { isNews, provisioningMachine } from "./provisioning.machine.ts";
+import type { ThreadOrigin } from "./provisioning.machine.ts";
 import type {
   Candidate,
   CommitAnswer,
@@ -37,7 +38,7 @@ export interface RegistrationContext extends RegistrationInput {
   /** Whoever was committed last and has neither left nor been proven dead. */
   readonly sitter: Sitter | null;
   readonly candidate: Candidate | null;
-  readonly candidateThread: BoundThread | null;
+  readonly candidateThread: (BoundThread & { readonly origin: ThreadOrigin }) | null;
   readonly leaving: string;
   readonly deferred: readonly SeatRequest[];
   readonly looks: number;
@@ -54,10 +55,15 @@ function must<Value>(value: Value | null): Value {
   if (value === null) throw new Error("the registration chart acts on a follower it does not have");
   return value;
 }
+const newThread = ({ candidateThread }: RegistrationContext): BoundThread => {
+  const { origin: _origin, ...thread } = must(candidateThread);
+  return thread;
+};
 const newSitter = (context: RegistrationContext): Sitter => ({
   ...must(context.candidate).follower,
-  thread: must(context.candidateThread),
+  thread: newThread(context),
 });
+
 const seatWrite = ({ context }: { readonly context: RegistrationContext }): SeatWrite => ({
   epoch: context.epoch,
   seat: context.seat,
@@ -200,7 +206,11 @@ export const registrationMachine = chart.createMachine({
               instanceId: follower.instanceId,
               chatId: context.chatId,
               threadName: follower.threadName,
+              role: "follower" as const,
+              carried: follower.carried,
+              previous: follower.previous,
             },
+            doubt: null,
           };
         },
         onDone: [
@@ -208,7 +218,8 @@ export const registrationMachine = chart.createMachine({
             guard: ({ event }) => event.output.kind === "bound",
             target: "fencing",
             actions: assign({
-              candidateThread: ({ event: { output } }) => (output.kind === "bound" ? output.thread : null),
+              candidateThread: ({ event: { output } }) =>
+                output.kind === "bound" ? { ...output.thread, origin: output.origin } : null,
             }),
           },
           {
@@ -245,9 +256,13 @@ export const registrationMachine = chart.createMachine({
               emit(({ context }) =>
                 answer(must(context.candidate).requestId, {
                   kind: "registered",
-                  thread: must(context.candidateThread),
+                  thread: newThread(context),
                 }),
               ),
+              enqueueActions(({ context, enqueue }) => {
+                if (isNews(must(context.candidateThread).origin))
+                  enqueue.emit({ type: "seat.connected", thread: newThread(context) });
+              }),
             ],
           },
           {

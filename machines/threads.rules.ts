@@ -1,10 +1,12 @@
 /**
- * Which thread a seat gets: the one it is bound to, or a new one, or none for a stated reason.
+ * Which thread a seat gets: the one it is bound to, one that its instance brings along, a new one, or none for a stated
+ * reason; and whether that has to be proven first.
  *
  * Does not own: the calls and writes that follow (`provisioning.machine.ts`), clean-up.
  */
+import { sameTarget } from "./ids.ts";
 import type { BoundThread, ChatId, InstanceId, SeatKey, ThreadId, ThreadTarget } from "./ids.ts";
-import { freeSlot, nameFor } from "./names.rules.ts";
+import { freeSlot, isSlot, isThreadName, nameFor } from "./names.rules.ts";
 
 /**
  * What is known of a bound thread at Telegram. `closed` keeps its binding and takes no messages; `suspect` must be proven
@@ -88,43 +90,141 @@ export interface ThreadWish {
   readonly chatId: ChatId;
   /** Name the instance asked for; null = one of the palette. */
   readonly threadName: string | null;
+  /**
+   * A follower's thread is proven before another instance has it again. The leader's own is not asked for unless it is in
+   * doubt: starting to lead is invisible, and a thread that is gone is found by the next message (threads OB-6).
+   */
+  readonly role: "leader" | "follower";
+  /** The thread that the instance says it has; null = none. */
+  readonly carried: BoundThread | null;
+  /** The instance that it goes on for, in the same process; null = none. */
+  readonly previous: InstanceId | null;
 }
 
 export type ThreadDecision =
   | { readonly kind: "reuse"; readonly thread: BoundThread }
+  /** This binding may be written once its thread is proven to exist. */
+  | { readonly kind: "probe"; readonly candidate: Candidate }
+  /** This binding may be written as it is: whoever asks had the thread a moment ago. */
+  | { readonly kind: "take"; readonly candidate: Candidate }
+  /** A creation that was begun has made this thread. */
+  | { readonly kind: "adopt"; readonly provision: BegunProvision; readonly threadId: ThreadId }
   | { readonly kind: "create"; readonly provision: BegunProvision; readonly abandons: string | null }
   | { readonly kind: "reject"; readonly reason: string };
 
-/** How long a creation with an unknown outcome holds its seat back. */
+/** A thread that a seat may get without creating one. */
+export interface Candidate {
+  readonly binding: Binding;
+  /**
+   * `own`: the seat is bound to it. `anothers`: another seat is, and hands it over. `unknown`: nobody is, and the seat has
+   * no other; `rival`: nobody is, and the seat has another, which stays until this one is proven (threads FP-14f).
+   */
+  readonly from: "own" | "anothers" | "unknown" | "rival";
+  /** An exact session handoff: the user is told nothing. */
+  readonly isQuiet: boolean;
+}
+
+/** How long a creation with an unknown outcome holds its seat back, at first. */
 export const ambiguousProvisionMs = 15 * 60_000;
+/** Doublings of that wait, at most. */
+const doubtsMax = 4;
+
+/** How long a creation with an unknown outcome holds its seat back: twice as long after each that came before it. */
+export const doubtMs = ({ doubts }: Pick<BegunProvision, "doubts">): number =>
+  ambiguousProvisionMs * 2 ** Math.min(doubtsMax, doubts);
 
 /** Never creates while an earlier creation of the seat is unresolved: that would be a second thread. */
 export function decideThread(view: ThreadView, wish: ThreadWish, nowMs: number): ThreadDecision {
-  const bound = view.bindings.find((each) => each.seat === wish.seat && each.thread.target.chatId === wish.chatId);
-  if (bound !== undefined) return { kind: "reuse", thread: bound.thread };
+  const own =
+    view.bindings.find((each) => each.seat === wish.seat && each.thread.target.chatId === wish.chatId) ?? null;
+  const carried = decideCarried(view, wish, own, nowMs);
+  if (carried !== null) return carried;
+  if (own !== null) return decideOwn(own, wish);
 
-  const begun = view.provisions.find((each) => each.seat === wish.seat && each.chatId === wish.chatId);
-  if (begun !== undefined && nowMs - begun.startedAtMs < ambiguousProvisionMs) {
-    const leftMinutes = Math.ceil((ambiguousProvisionMs - (nowMs - begun.startedAtMs)) / 60_000);
-    return {
-      kind: "reject",
-      reason:
-        `an earlier attempt to create the thread "${begun.threadName}" had an unknown outcome; ` +
-        `no second one is created for ${String(leftMinutes)} more minutes`,
-    };
+  const begun = view.provisions.find(
+    (each) => each.seat === wish.seat && each.chatId === wish.chatId && each.status !== "unwanted",
+  );
+  if (begun === undefined) return decideNew(view, wish, nowMs, null);
+  if (begun.threadId !== null) return { kind: "adopt", provision: begun, threadId: begun.threadId };
+  const leftMs = begun.startedAtMs + doubtMs(begun) - nowMs;
+  if (leftMs <= 0) return decideNew(view, wish, nowMs, begun);
+  return {
+    kind: "reject",
+    reason:
+      `an earlier attempt to create the thread "${begun.threadName}" had an unknown outcome; ` +
+      `no second one is created for ${String(Math.ceil(leftMs / 60_000))} more minutes, unless the thread shows up`,
+  };
+}
+
+/** The seat's own thread (threads FP-9 to FP-12). */
+function decideOwn(own: HeldBinding, { role, instanceId, carried, previous }: ThreadWish): ThreadDecision {
+  const isCross = role === "follower" && own.holder !== instanceId;
+  if (!isCross && own.standing !== "suspect") return { kind: "reuse", thread: own.thread };
+  const isExact =
+    previous !== null && own.holder === previous && carried !== null && sameTarget(carried.target, own.thread.target);
+  return { kind: "probe", candidate: { binding: bindingOf(own), from: "own", isQuiet: isExact } };
+}
+
+/** A thread that the instance brings along and that is not its seat's by the store (threads FP-5b, FP-6). */
+function decideCarried(
+  view: ThreadView,
+  { seat, chatId, role, carried, previous }: ThreadWish,
+  own: HeldBinding | null,
+  nowMs: number,
+): ThreadDecision | null {
+  if (carried?.target.chatId !== chatId) return null;
+  const isIt = (target: ThreadTarget): boolean => sameTarget(target, carried.target);
+  const bound = view.bindings.find(({ thread }) => isIt(thread.target));
+  if (bound !== undefined) {
+    if (bound.seat === seat || previous === null || bound.holder !== previous) return null;
+    return { kind: "probe", candidate: { binding: { ...bindingOf(bound), seat }, from: "anothers", isQuiet: true } };
   }
+  const isKnown =
+    view.lost.some(({ thread }) => isIt(thread.target)) ||
+    view.leftovers.some(({ target }) => isIt(target)) ||
+    view.provisions.some((each) => each.chatId === chatId && each.threadId === carried.target.threadId);
+  if (isKnown) return null;
+  const isSlotFree = isSlot(carried.slot) && view.bindings.every(({ thread }) => thread.slot !== carried.slot);
+  const binding: Binding = {
+    seat,
+    thread: {
+      target: carried.target,
+      slot: isSlotFree ? carried.slot : "",
+      threadName: isThreadName(carried.threadName) ? carried.threadName : "",
+    },
+    createdAtMs: nowMs,
+    standing: "open",
+    reason: "",
+    provenAtMs: nowMs,
+  };
+  if (role === "leader")
+    return own === null ? { kind: "take", candidate: { binding, from: "unknown", isQuiet: true } } : null;
+  return { kind: "probe", candidate: { binding, from: own === null ? "unknown" : "rival", isQuiet: false } };
+}
 
-  const taken = [...view.bindings.map((each) => each.thread), ...view.provisions.filter((each) => each !== begun)];
-  const slot = freeSlot(taken.map((each) => each.slot)) ?? "";
+const bindingOf = ({ holder: _holder, ...binding }: HeldBinding): Binding => binding;
+
+/** A new thread, with the letter and the name of the one that the seat lost last, if they are free. */
+function decideNew(
+  view: ThreadView,
+  wish: ThreadWish,
+  nowMs: number,
+  abandoned: PendingProvision | null,
+): ThreadDecision {
+  const taken = [...view.bindings.map((each) => each.thread), ...view.provisions.filter((each) => each !== abandoned)];
+  const slots = taken.map((each) => each.slot);
+  const lost = view.lost.findLast((each) => each.seat === wish.seat)?.thread ?? null;
+  const isLostFree = lost !== null && isSlot(lost.slot) && !slots.includes(lost.slot);
+  const slot = isLostFree ? lost.slot : (freeSlot(slots) ?? "");
   const threadName = nameFor({
     slot,
-    wish: wish.threadName,
+    wish: lost !== null && isThreadName(lost.threadName) ? lost.threadName : wish.threadName,
     taken: taken.map((each) => each.threadName),
     turn: nowMs,
   });
   return {
     kind: "create",
-    abandons: begun?.id ?? null,
+    abandons: abandoned?.id ?? null,
     provision: {
       id: `provision:${wish.instanceId}:${slot}:${String(nowMs)}`,
       seat: wish.seat,
@@ -133,19 +233,28 @@ export function decideThread(view: ThreadView, wish: ThreadWish, nowMs: number):
       threadName,
       startedAtMs: nowMs,
       status: "inFlight",
-      doubts: 0,
+      doubts: abandoned === null ? 0 : abandoned.doubts + 1,
     },
   };
 }
 
-/** Texts by which Telegram says that a thread is gone (`_` reads as a space, case does not matter). */
-const goneTexts = ["message thread not found", "topic deleted", "topic id invalid", "thread not found"];
+/** What an error of a call on a thread says of that thread. */
+export type ThreadWord = "gone" | "closed" | "unchanged" | "nothing";
+
+/** By which words (threads §7.5; `_` reads as a space, case does not matter). The first that fits counts. */
+const words: readonly (readonly [ThreadWord, readonly string[]])[] = [
+  ["gone", ["topic id invalid", "thread not found", "topic not found", "topic deleted"]],
+  ["closed", ["topic closed", "thread closed"]],
+  ["unchanged", ["topic not modified"]],
+];
+
+export function wordOnThread(description: string): ThreadWord {
+  const text = description.toLowerCase().replaceAll("_", " ");
+  return words.find(([, texts]) => texts.some((each) => text.includes(each)))?.[0] ?? "nothing";
+}
 
 /** Whether an error proves that the thread no longer exists. Anything else proves nothing. */
-export function provesThreadGone(description: string): boolean {
-  const text = description.toLowerCase().replaceAll("_", " ");
-  return goneTexts.some((gone) => text.includes(gone));
-}
+export const provesThreadGone = (description: string): boolean => wordOnThread(description) === "gone";
 
 /** Which seat a thread belongs to; null when no seat is bound to it. */
 export const seatOfThread = (bindings: readonly Binding[], target: ThreadTarget): SeatKey | null =>

@@ -11,10 +11,12 @@ import type { ActivationStart } from "../machines/instance.machine.ts";
 import type { IdentifyAnswer, SeatOwnAnswer, SeatOwnInput } from "../machines/activation.machine.ts";
 import { asBody } from "../machines/calls.rules.ts";
 import type { PollingFact } from "../machines/polling.machine.ts";
+import { isNews } from "../machines/provisioning.machine.ts";
 import { AgentDesk } from "./agents.ts";
 import { FollowerLinks } from "./follower-links.ts";
 import type { Inbox } from "./inbox.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
+import { announceThread } from "./notices.ts";
 import { provideDispatcher } from "./dispatcher.ts";
 import { provideEndpoint } from "./leader-endpoint.ts";
 import { LeaderHandler } from "./leader-handler.ts";
@@ -49,7 +51,7 @@ async function seatOwn(
   runtime: Runtime,
   { input, signal }: { readonly input: SeatOwnInput; readonly signal: AbortSignal },
 ): Promise<SeatOwnAnswer> {
-  const { epoch, seat, thread, isClassic } = input;
+  const { epoch, seat, thread, origin, isClassic } = input;
   const { store, ids, stage } = runtime.ports;
   const { me, incarnation } = runtime.settings;
   const generation = ids.generation(me);
@@ -72,6 +74,7 @@ async function seatOwn(
   runtime.board.place = { seat, generation, thread, isClassic };
   if (thread !== null) runtime.board.lastThread = thread;
   runtime.onWayChanged.fire();
+  if (thread !== null && isNews(origin)) announceThread(runtime, thread, epoch);
   return { kind: "committed" };
 }
 

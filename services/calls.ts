@@ -15,7 +15,7 @@ import { wireText } from "../machines/wire/texts.ts";
 import { chatOf } from "./runtime.ts";
 import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
 import { ownsMessages, recordMessages } from "./follower-calls.ts";
-import { callAsLeader } from "./leader-calls.ts";
+import { sendAsLeader } from "./leader-calls.ts";
 import type { CallOutcome, RequestOutcome, TelegramError } from "./ports.ts";
 
 /** How long a call waits for a leader, in milliseconds. */
@@ -158,7 +158,7 @@ async function asLeader(runtime: Runtime, place: OwnPlace, call: ApiCall): Promi
   }
   const verdict = confineOwnCall(call, { chatId, threadId: place.thread?.target.threadId ?? null }, owns);
   if (verdict.kind === "refused") return forbidden(verdict.reason);
-  const outcome = await callAsLeader(runtime, {
+  const outcome = await sendAsLeader(runtime, {
     method: verdict.call.method,
     payload: verdict.call.body,
     epoch: null,

@@ -25,7 +25,7 @@ import type { Sitter } from "../machines/registration.machine.ts";
 import { capability } from "../machines/wire/constants.ts";
 import type { Ack, CallApiRequest } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
-import { callAsLeader, downloadAsLeader, reasonOf, uploadAsLeader } from "./leader-calls.ts";
+import { sendAsLeader, downloadAsLeader, reasonOf, uploadAsLeader } from "./leader-calls.ts";
 import type { CallOutcome, UploadFile } from "./ports.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
@@ -147,7 +147,7 @@ async function plainCall(runtime: Runtime, request: CallApiRequest, caller: Call
   const verdict = await judge(runtime, caller, asked, mayV1FollowerCall);
   if (verdict.kind === "refused") return notAllowed(request, caller, verdict.reason);
   const call = { method: apiMethod, body: withoutMarkers(verdict.call.body) };
-  const outcome = await callAsLeader(runtime, { method: call.method, payload: call.body, epoch: null });
+  const outcome = await sendAsLeader(runtime, { method: call.method, payload: call.body, epoch: null });
   await recordMessages(runtime, caller.seat, call, outcome);
   return answerOf(runtime, { requestId: request.requestId, method: apiMethod, sitter: caller.sitter }, outcome);
 }

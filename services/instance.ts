@@ -33,6 +33,7 @@ import { createLeaseGate, provideLease } from "./lease.ts";
 import { provideOwner } from "./owner.ts";
 import { provideMembership } from "./membership.ts";
 import type { CallOutcome } from "./ports.ts";
+import { Probes } from "./probes.ts";
 import { Queue } from "./queue.ts";
 import type { QueueHost } from "./queue.ts";
 import { createReceiver } from "./receiver.ts";
@@ -110,8 +111,9 @@ function openHand(runtime: Runtime, host: QueueHost) {
   return { inbox, queue, closeHand };
 }
 
-const activationInput = (settings: Settings, start: ActivationStart) => ({
+const activationInput = ({ settings, board }: Runtime, start: ActivationStart) => ({
   ...start,
+  carried: board.lastThread,
   me: settings.me,
   chatId: chatOf(settings),
   threadName: settings.name,
@@ -159,6 +161,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     settings,
     gate,
     board: emptyBoard(),
+    probes: new Probes(stage.clock),
     onWayChanged: createSignal(),
     onPlaceMoved: createSignal(),
   };
@@ -184,7 +187,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
       activation: hostChart(stage, {
         id: path("activation"),
         chart: (start: ActivationStart) => provideActivation(runtime, start, { inbox, isSecret: host.isSecret }),
-        input: (start: ActivationStart) => activationInput(settings, start),
+        input: (start: ActivationStart) => activationInput(runtime, start),
         onFact: ignore,
       }),
     },

@@ -27,8 +27,16 @@ export interface LeaderCall {
 export const callAsLeader = (runtime: Runtime, { method, payload, epoch }: LeaderCall): Promise<CallOutcome> =>
   whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.call(method, payload, limits));
 
+/** A call that an instance waits for: probes of threads come after it. */
+export const sendAsLeader = (runtime: Runtime, call: LeaderCall): Promise<CallOutcome> =>
+  runtime.probes.ahead(() => callAsLeader(runtime, call));
+
 export const uploadAsLeader = (runtime: Runtime, call: LeaderCall, file: UploadFile): Promise<CallOutcome> =>
-  whileLeading(runtime, call.epoch, (limits) => runtime.ports.telegram.upload(call.method, call.payload, file, limits));
+  runtime.probes.ahead(() =>
+    whileLeading(runtime, call.epoch, (limits) =>
+      runtime.ports.telegram.upload(call.method, call.payload, file, limits),
+    ),
+  );
 
 export const downloadAsLeader = (runtime: Runtime, fileId: string, suggestedName: string): Promise<CallOutcome> =>
   whileLeading(runtime, null, (limits) => runtime.ports.telegram.download(fileId, suggestedName, limits));

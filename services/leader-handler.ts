@@ -40,6 +40,12 @@ const refuse = (requestId: string, message: string): Ack => ({ kind: "bus.ack", 
 const isOwnPeer = (registration: Registration): boolean =>
   registration.protocol?.capabilities.includes(capability.sharedStore) ?? false;
 
+function carriedBy({ target, slot, threadName }: Registration): BoundThread | null {
+  if (target?.threadId === undefined) return null;
+  const { chatId, threadId } = target;
+  return { target: { chatId, threadId }, slot: slot ?? "", threadName: threadName ?? "" };
+}
+
 function refusalText(reply: Exclude<SeatReply, { kind: "registered" | "alive" | "left" }>): string {
   switch (reply.kind) {
     case "unknown":
@@ -178,6 +184,8 @@ export class LeaderHandler {
       instanceId,
       incarnation: processBirthId === undefined ? null : this.incarnationOf(processBirthId),
       threadName: isOwnPeer(registration) ? (registration.threadName ?? null) : null,
+      carried: carriedBy(registration),
+      previous: registration.previousInstanceId ?? null,
       capabilities: registration.protocol?.capabilities ?? [],
     };
   }

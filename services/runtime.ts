@@ -15,6 +15,7 @@ import type { Desk } from "./desk.ts";
 import type { LeaseGate } from "./lease.ts";
 import type { Counters, Ids, Link, Processes, Store, TelegramApi, Transport } from "./ports.ts";
 import type { V1Fleet } from "./ports/owner.ts";
+import type { Probes } from "./probes.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Ports {
@@ -105,6 +106,8 @@ export interface Runtime {
   readonly settings: Settings;
   readonly gate: LeaseGate;
   readonly board: Board;
+  /** When threads may be looked at, and what goes before that. */
+  readonly probes: Probes;
   /** Tells whoever waits for a way to the leader that there may be one. */
   readonly onWayChanged: Signal;
   /** Tells that the leader has moved our place to another thread. */

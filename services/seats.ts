@@ -22,6 +22,7 @@ import { sameTarget } from "../machines/ids.ts";
 import type { Epoch, Generation, InstanceId, SeatKey, ThreadTarget } from "../machines/ids.ts";
 import { provideRegistration } from "./registration.ts";
 import type { FollowerLinks } from "./follower-links.ts";
+import { announceThread } from "./notices.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
@@ -80,6 +81,8 @@ export class Seats {
         incarnation: registration.incarnation,
         endpoint: this.runtime.ports.transport.followerAddress(registration.instanceId),
         threadName: null,
+        carried: null,
+        previous: null,
         // Only our own peers claim their seats in the store.
         capabilities: claim === null ? [] : [capability.sharedStore],
         thread: registration.thread,
@@ -198,6 +201,10 @@ export class Seats {
     if (fact.type === "seat.answered") {
       seat.answers.get(fact.requestId)?.(fact.reply);
       seat.answers.delete(fact.requestId);
+      return;
+    }
+    if (fact.type === "seat.connected") {
+      announceThread(this.runtime, fact.thread, this.epoch);
       return;
     }
     const instanceId = fact.type === "seat.live" ? fact.sitter.instanceId : fact.instanceId;

@@ -63,6 +63,7 @@ test("a refusal carries Telegram's error object, and a 429 its delay", async () 
   for (const instance of [leader, follower]) {
     control().fault({
       method: "sendMessage",
+      where: { text: "x" },
       kind: "error",
       error_code: 400,
       description: "Bad Request: group chat was upgraded to a supergroup chat",
@@ -76,7 +77,7 @@ test("a refusal carries Telegram's error object, and a 429 its delay", async () 
       message: "sendMessage: Bad Request: group chat was upgraded to a supergroup chat",
       error: { error_code: 400, parameters: { migrate_to_chat_id: -1_009_990_002 } },
     });
-    control().fault({ method: "sendMessage", kind: "retryAfter", seconds: 3 });
+    control().fault({ method: "sendMessage", kind: "retryAfter", seconds: 3, where: { text: "x" } });
     await expect(instance.call("sendMessage", { text: "x" })).rejects.toMatchObject({
       outcome: { kind: "throttled", retryAfterMs: 3_000 },
       error: { error_code: 429, parameters: { retry_after: 3 } },
@@ -93,7 +94,7 @@ test("an answer that is lost after the send is reported as ambiguous, and the me
     [leader, "pay the leader"],
     [follower, "pay the follower"],
   ] as const) {
-    control().fault({ method: "sendMessage", kind: "lost" });
+    control().fault({ method: "sendMessage", kind: "lost", where: { text } });
     const outcome = await instance.call("sendMessage", { text }).catch((error: unknown) => error);
     expect(outcome).toBeInstanceOf(CallError);
     expect(outcome).toMatchObject({ isAmbiguous: true, error: null, outcome: { kind: "ambiguous" } });

@@ -1,5 +1,6 @@
 /** Three real processes, three threads: every message reaches the process that owns its thread, once and in order. */
 import { expect, test } from "vitest";
+import { isNotice } from "../support/line/line.ts";
 import { useLines } from "../support/line/use-line.ts";
 import { inMs, report, until } from "../support/line/waiting.ts";
 
@@ -41,7 +42,8 @@ test("calls of leader and follower go out in their own threads, and an answer is
     expect(second).toMatchObject({ ok: true, result: { text: `two of ${agent.label}` } });
   }
   for (const agent of agents) {
-    const texts = line.control.messages().filter(({ threadId, service }) => threadId === agent.threadId && !service);
+    const all = line.control.messages().filter(({ threadId, service }) => threadId === agent.threadId && !service);
+    const texts = all.filter((each) => !isNotice(each));
     expect(texts.map(({ text }) => text).sort()).toEqual([`one of ${agent.label}`, `two of ${agent.label}`]);
   }
 });

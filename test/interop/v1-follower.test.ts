@@ -20,6 +20,7 @@ import { capability } from "../../machines/wire/constants.ts";
 import type { Ack, RequestEnvelope } from "../../machines/wire/envelopes.ts";
 import { wireText } from "../../machines/wire/texts.ts";
 import { owner, token } from "../support/line/fixtures.ts";
+import { isNotice } from "../support/line/line.ts";
 
 interface LiveLeader {
   readonly emulator: Emulator;
@@ -122,7 +123,7 @@ test("a v1 follower registers, beats, calls in its own thread only, and leaves, 
   expect(elsewhere).not.toBe(threadId);
   const refused = await call("sendMessage", { chat_id: owner, message_thread_id: elsewhere, text: "elsewhere" });
   expect(refused).toMatchObject({ ok: false, message: wireText.callNotAllowed });
-  const texts = control.messages({}).filter(({ from, service }) => from.isBot && !service);
+  const texts = control.messages({}).filter((each) => each.from.isBot && !each.service && !isNotice(each));
   expect(texts.map(({ text, threadId: where }) => [text, where])).toEqual([["from v1", threadId]]);
 
   const left = await ask((base) => ({ ...base, ...me, kind: "follower.disconnect", sentAtMs: Date.now() }));

@@ -11,12 +11,37 @@ const certain = "in this world a deletion is confirmed, or its answer is lost";
 const fencedLate = "no leader of this world is replaced while it writes that a deletion is put off";
 const mutating = ["provisioning", "fencing", "refencing", "rethreading", "ending", "disconnecting"];
 
+const bringsNothing = "in this world nobody brings a thread along; the chart's own tests do";
+const done = (state: string) => `xstate.done.actor.0.provisioning.${state}`;
+
 const released =
   "a companion that is let go says nothing more, and inside `owning` every word of it is heard or handled";
 const ownerCompanion = "the lease chart breaks by a defect of its own only; the unit tests break it";
 const ownerHeard = ["granted", "renewed", "lost", "troubled", "released"];
 
 export const unreached: ReadonlyMap<string, string> = new Map([
+  ["provisioning.decided on always [2] → provisioning.keeping", bringsNothing],
+  ["provisioning.doubting on always [0] → provisioning.suspecting", bringsNothing],
+  ["state provisioning.suspecting", bringsNothing],
+  [`provisioning.suspecting on ${done("suspecting")} [0] → provisioning.fenced`, bringsNothing],
+  [`provisioning.suspecting on ${done("suspecting")} [1] → provisioning.rejected`, bringsNothing],
+  [
+    "provisioning.suspecting on xstate.error.actor.0.provisioning.suspecting [0] → provisioning.rejected",
+    bringsNothing,
+  ],
+  [`provisioning.probing on ${done("probing")} [2] → provisioning.keeping`, "the chat of this world is private"],
+  [
+    `provisioning.keeping on ${done("keeping")} [2] → provisioning.conflicted`,
+    "only the seat itself changes its binding, and it does one thing at a time; an operator is not in this world",
+  ],
+  [
+    "provisioning.conflicted on xstate.after.conflictPause.provisioning.conflicted [1] → provisioning.rejected",
+    "twenty conflicts of one registration are beyond any bound",
+  ],
+  ["provisioning.beginning on always [0] → provisioning.losing", "no thread of this world is reported yet"],
+  ["provisioning.beginning on always [1] → provisioning.probing", "no thread of this world is reported yet"],
+  [`provisioning.probing on ${done("probing")} [0] → provisioning.deciding`, "no thread of this world is reported yet"],
+  [`provisioning.binding on ${done("binding")} [1] → provisioning.rejected`, "nobody leaves during a creation here"],
   ...mutating.flatMap((state): [string, string][] => [
     [`registration.${state} on follower.register [1] → no target`, busy],
     [`registration.${state} on follower.disconnect [1] → no target`, busy],

@@ -122,6 +122,8 @@ export const quietRegistration: RegistrationBounds = {
   unprovable: 0,
   crashes: 0,
   waits: 0,
+  deletions: 0,
+  evidence: 0,
 };
 
 const lease = kindOf((bounds: LeaseBounds, name) => leaseWorld(bounds, undefined, name), quietLease);
@@ -193,6 +195,11 @@ export const worlds: readonly CheckedWorld[] = [
     "registration/threads",
     { attempts: 3, impatience: 2, troubles: 2, waits: 1, losses: 1 },
     { troubles: 3, losses: 2 },
+  ),
+  registration.safe(
+    "registration/proofs",
+    { attempts: 2, deaths: 1, impatience: 1, troubles: 1, deletions: 1, evidence: 1, losses: 1 },
+    { attempts: 3, troubles: 2, losses: 2 },
   ),
   registration.safe(
     "registration/leaders",

@@ -31,6 +31,10 @@ export interface RegistrationBudgets {
   readonly unprovable: number;
   /** The first leader dies. */
   readonly crashes: number;
+  /** The user deletes the seat's thread. */
+  readonly deletions: number;
+  /** A service message tells which thread a creation has made. */
+  readonly evidence: number;
   /** A quarter of an hour passes over a creation with an unknown outcome. */
   readonly waits: number;
 }
@@ -75,6 +79,8 @@ export interface RegistrationEnv {
   readonly registration: string | null;
   readonly binding: number | null;
   readonly provision: BegunProvision | null;
+  /** The thread that the begun creation is known to have made. */
+  readonly made: number | null;
   /** The instruction to delete the seat's thread. */
   readonly cleanup: "none" | "waiting" | "deleting";
   /** Threads whose deletion was confirmed to the store. */
@@ -115,7 +121,8 @@ export const faithfulRegistration: RegistrationRules = {
   machine: registrationMachine,
   provisioning: provisioningMachine,
   mayWrite: (env, under) => under === env.epoch,
-  mayIntend: (env, abandons) => env.binding === null && (env.provision === null || env.provision.id === abandons),
+  mayIntend: (env, abandons) =>
+    env.binding === null && (env.provision === null || (env.provision.id === abandons && env.made === null)),
   comparesClaim: true,
   heedsCleanup: true,
 };
@@ -143,6 +150,7 @@ export function beginning(bounds: RegistrationBounds): RegistrationEnv {
     registration: null,
     binding: null,
     provision: null,
+    made: null,
     cleanup: "none",
     confirmed: [],
     threads: [],

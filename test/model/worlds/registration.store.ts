@@ -12,7 +12,7 @@ import type {
 } from "../../../machines/cleanup.machine.ts";
 import { epoch, instanceId, threadId } from "../../../machines/ids.ts";
 import type { Epoch, ThreadId } from "../../../machines/ids.ts";
-import type { CreateAnswer } from "../../../machines/provisioning.machine.ts";
+import type { CreateAnswer, KeepRequest, ProbeAnswer, ProbeRequest } from "../../../machines/provisioning.machine.ts";
 import type { SeatWrite, Sitter } from "../../../machines/registration.machine.ts";
 import type { BegunProvision, ThreadView } from "../../../machines/threads.rules.ts";
 import type { Outcome, Request, RequestFault } from "../../../testing/explorer/index.ts";
@@ -48,6 +48,8 @@ export function commitOf(
       return [answered(env, { view: threadsOf(env), nowMs: env.nowMs })];
     case "createThread":
       return created(env).map(({ env: next, answer }) => answered(next, answer));
+    case "probeThread":
+      return probed(env, input as ProbeRequest).map(({ env: next, answer }) => answered(next, answer));
     case "deleteThread":
       return deleted(env, input as ThreadOrder).map(({ env: next, answer }) => answered(next, answer));
     case "beginCleanup": {
@@ -92,17 +94,26 @@ function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rule
     case "intendThread": {
       const { provision, abandons } = input as { provision: BegunProvision; abandons: string | null };
       return rules.mayIntend(env, abandons)
-        ? { env: { ...env, provision }, kind: "intended" }
+        ? { env: { ...env, provision, made: null }, kind: "intended" }
         : { env, kind: "conflict" };
     }
     case "bindThread": {
       const { threadId: binding } = input as { threadId: ThreadId };
-      return { env: { ...env, binding, provision: null }, kind: "bound" };
+      return { env: { ...env, binding, provision: null, made: null }, kind: "bound" };
+    }
+    case "keepThread": {
+      const { target } = (input as KeepRequest).binding.thread;
+      return { env, kind: env.binding === target.threadId ? "kept" : "missing" };
+    }
+    case "loseThread": {
+      const isBound = env.binding === (input as ProbeRequest).target.threadId;
+      return { env: isBound ? { ...env, binding: null } : env, kind: isBound ? "lost" : "missing" };
     }
     case "giveUpThread": {
       const { provisionId, as } = input as { provisionId: string; as: "abandoned" | "ambiguous" };
       if (env.provision?.id !== provisionId) return { env, kind: "noted" };
-      const provision: BegunProvision | null = as === "abandoned" ? null : { ...env.provision, status: "ambiguous" };
+      const provision: BegunProvision | null =
+        as === "abandoned" && env.made === null ? null : { ...env.provision, status: "ambiguous" };
       return { env: { ...env, provision }, kind: "noted" };
     }
     case "commitRegistration":
@@ -207,20 +218,42 @@ const threadsOf = (env: RegistrationEnv): ThreadView => ({
             standing: "open",
             reason: "",
             provenAtMs: 0,
-            holder: null,
+            holder: env.registration === null ? null : instanceId(nameOf(env.registration)),
           },
         ],
-  provisions: env.provision === null ? [] : [{ ...env.provision, threadId: null }],
+  provisions:
+    env.provision === null ? [] : [{ ...env.provision, threadId: env.made === null ? null : threadId(env.made) }],
   lost: [],
   leftovers: [],
 });
+
+/** An unknown look proves nothing; a thread that the user has deleted is gone. */
+function probed(
+  env: RegistrationEnv,
+  { target }: ProbeRequest,
+): readonly { readonly env: RegistrationEnv; readonly answer: ProbeAnswer }[] {
+  const isThere = env.threads.includes(target.threadId);
+  const answer: ProbeAnswer = isThere ? { kind: "exists" } : { kind: "gone", reason: "" };
+  const told = { env, answer };
+  if (env.left.troubles === 0) return [told];
+  const trouble = spend(env, "troubles");
+  return [
+    told,
+    { env: trouble, answer: { kind: "unclear", reason: "" } },
+    { env: trouble, answer: { kind: "later", afterMs: 1, reason: "" } },
+  ];
+}
 
 function created(env: RegistrationEnv): readonly { readonly env: RegistrationEnv; readonly answer: CreateAnswer }[] {
   const thread = env.lastThread + 1;
   // After a quarter of an hour a second one is the rule's own choice.
   const isDoubled = env.isDoubled || (env.threads.length > 0 && env.nowMs === 0);
   const done = { ...env, threads: [...env.threads, thread], lastThread: thread, isDoubled };
-  const fine = { env: done, answer: { kind: "created", threadId: threadId(thread) } } as const;
+  const isWaitedFor = env.provision !== null && env.made === null;
+  const fine = {
+    env: isWaitedFor ? { ...done, made: thread } : done,
+    answer: { kind: "created", threadId: threadId(thread) },
+  } as const;
   if (env.left.troubles === 0) return [fine];
   const trouble = (next: RegistrationEnv, kind: "rejected" | "ambiguous") =>
     ({ env: spend(next, "troubles"), answer: { kind, reason: "" } }) as const;

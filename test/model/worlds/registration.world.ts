@@ -126,6 +126,8 @@ const followerOf = (token: string): Follower => ({
   incarnation: null,
   endpoint: "",
   threadName: null,
+  carried: null,
+  previous: null,
   capabilities: [],
 });
 
@@ -175,8 +177,8 @@ const provisioningChart = (machine: AnyStateMachine) =>
   chartOf(machine, {
     project: (snapshot) => {
       // A seeded variant of the provisioning chart has its context.
-      const { epoch: under, wish, decision, created, tries, output } = snapshot.context as ProvisioningContext;
-      return { under, wish, decision, created, tries, output };
+      const { epoch: under, delayMs: _delayMs, ...rest } = snapshot.context as ProvisioningContext;
+      return { under, ...rest };
     },
   });
 
@@ -286,6 +288,25 @@ function leadershipActions(env: RegistrationEnv, bounds: RegistrationBounds): Ac
         { kind: "remove", place: provisioningPlace(0) },
         { kind: "remove", place: cleanupPlace(0) },
       ],
+    });
+  const [last] = env.threads.slice(-1);
+  if (env.left.deletions > 0 && last !== undefined)
+    actions.push({
+      name: "the user deletes the thread",
+      kind: "fault",
+      env: { ...spend(env, "deletions"), threads: env.threads.filter((each) => each !== last) },
+    });
+  if (
+    env.left.evidence > 0 &&
+    env.provision !== null &&
+    env.made === null &&
+    last !== undefined &&
+    last !== env.binding
+  )
+    actions.push({
+      name: "a service message tells of the thread that was made",
+      kind: "fault",
+      env: { ...spend(env, "evidence"), made: last },
     });
   if (env.left.waits > 0 && env.provision !== null)
     actions.push({

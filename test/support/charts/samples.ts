@@ -54,6 +54,9 @@ export const thread = (id = 5, slot = "A", threadName = "Amber"): BoundThread =>
   threadName,
 });
 
+/** What provisioning says of a thread that is as it was. */
+export const reused = (has = thread()) => ({ kind: "bound", thread: has, origin: "reused" }) as const;
+
 /** A view of threads with nothing in it. */
 export const noThreads: ThreadView = { bindings: [], provisions: [], lost: [], leftovers: [] };
 
@@ -75,6 +78,8 @@ export const follower = (gen = "g1", id = rival): Follower => ({
   incarnation,
   endpoint: "/run/follower.sock",
   threadName: null,
+  carried: null,
+  previous: null,
   capabilities: [],
 });
 

@@ -67,6 +67,8 @@ export interface AgentOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Called with each update; the default acks it at once. */
   readonly onUpdate?: (agent: Agent, update: At<UpdateLine>) => void;
+  /** Resolves when the line has done what it does unasked once this agent is ready. */
+  readonly settled: (agent: Agent) => Promise<void>;
 }
 
 export class Agent {
@@ -85,12 +87,14 @@ export class Agent {
   readonly startedAtMs = Date.now();
 
   private readonly child: ChildProcess;
+  private readonly settled: (agent: Agent) => Promise<void>;
   private readonly results = new Map<number, (line: ResultLine) => void>();
   private readonly onUpdate: (agent: Agent, update: At<UpdateLine>) => void;
   private nextCall = 1;
 
   constructor(options: AgentOptions) {
     this.label = options.label;
+    this.settled = options.settled;
     this.onUpdate =
       options.onUpdate ??
       ((agent, update) => {
@@ -140,6 +144,7 @@ export class Agent {
   async whenReady(): Promise<this> {
     await until(`${this.label} is ready`, () => this.ready !== null || !this.isRunning, { state: () => this.output });
     if (this.ready === null) throw new Error(`${this.label} ended before it was ready\n${this.output}`);
+    await this.settled(this);
     return this;
   }
 

@@ -20,6 +20,20 @@ import { until } from "./waiting.ts";
 /** The program under test; another build of it can be named while several are at hand. */
 export const cliPath = (): string => process.env["PARTYLINE_TEST_CLI"] ?? builtCliPath();
 
+/** The line's own word in a thread: somebody is connected to it. */
+export const isNotice = ({ text }: { readonly text: string }): boolean => /^📡 Instance .* connected\.$/.test(text);
+
+/** Long enough for a notice; where a test keeps it from being sent, nothing is lost by going on. */
+const noticeLimitMs = 3_000;
+
+/** Resolves when a thread has its connected notice, which comes in the background and takes a message id, and any fault. */
+export async function noticed({ control }: Emulator, threadId: number | undefined): Promise<void> {
+  if (threadId === undefined) return;
+  const isTold = (): boolean => control.messages().some((each) => each.threadId === threadId && isNotice(each));
+  const startedAt = performance.now();
+  await until("the notice stands", () => isTold() || performance.now() - startedAt > noticeLimitMs);
+}
+
 export interface StartOptions {
   /** Undefined: unnamed. */
   readonly name?: string;
@@ -87,6 +101,7 @@ export class Line {
         label: name ?? `unnamed-${this.agents.length}`,
         args: [...command, ...named, ...flags],
         env: this.environment(env),
+        settled: ({ ready }) => noticed(this.emulator, ready?.thread?.threadId),
         ...(onUpdate === undefined ? {} : { onUpdate }),
       }),
     );
@@ -102,7 +117,12 @@ export class Line {
   /** Runs another command of the program to its end. */
   async run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Agent> {
     const agent = this.keep(
-      new Agent({ label: args.join(" "), args: [cliPath(), ...args], env: this.environment(env) }),
+      new Agent({
+        label: args.join(" "),
+        args: [cliPath(), ...args],
+        env: this.environment(env),
+        settled: () => Promise.resolve(),
+      }),
     );
     await agent.whenExited();
     return agent;

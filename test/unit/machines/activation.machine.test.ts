@@ -4,7 +4,7 @@ import { activationMachine } from "../../../machines/activation.machine.ts";
 import { epoch, updateId } from "../../../machines/ids.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
-import { chat, me, mySeat, thread } from "../../support/charts/samples.ts";
+import { chat, me, mySeat, reused, thread } from "../../support/charts/samples.ts";
 
 const start = (hadThread = false) =>
   playChart(activationMachine, {
@@ -13,10 +13,11 @@ const start = (hadThread = false) =>
     me,
     chatId: chat,
     threadName: "Work",
+    carried: null,
     capabilityMs: 2_500,
     hadThread,
   });
-const bound = { kind: "bound", thread: thread() } as const;
+const bound = reused();
 const committed = { kind: "committed" } as const;
 const answered = { type: "polling.answered", added: 1 } as const;
 const troubled = (trouble: "conflict" | "failed") => ({ type: "polling.troubled", trouble, reason: "409" }) as const;
@@ -69,10 +70,20 @@ describe("becoming the bus leader, in order", () => {
     const chart = start();
     expect(chart.requests).toEqual({ identify: undefined });
     chart.answer("identify", { kind: "topics" });
-    const wish = { seat: mySeat, instanceId: me, chatId: chat, threadName: "Work" };
-    expect(chart.requests).toEqual({ provisioning: { epoch: 4, wish } });
+    const wish = {
+      seat: mySeat,
+      instanceId: me,
+      chatId: chat,
+      threadName: "Work",
+      role: "leader",
+      carried: null,
+      previous: null,
+    };
+    expect(chart.requests).toEqual({ provisioning: { epoch: 4, wish, doubt: null } });
     chart.answer("provisioning", bound);
-    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: thread(), isClassic: false } });
+    expect(chart.requests).toEqual({
+      seatOwn: { epoch: 4, seat: mySeat, thread: thread(), origin: "reused", isClassic: false },
+    });
     chart.answer("seatOwn", committed);
     expect(chart.requests).toEqual({ endpoint: { epoch: 4 } });
     chart.send({ type: "endpoint.open" });
@@ -142,7 +153,9 @@ describe("leading without a thread of its own: the others are served all the sam
   it("says so, seats itself without one, and goes on", () => {
     const chart = provisioning().answer("provisioning", rejected);
     expect(chart.latest).toEqual([{ type: "activation.troubled", trouble: "thread", reason: "no rights" }]);
-    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: null, isClassic: false } });
+    expect(chart.requests).toEqual({
+      seatOwn: { epoch: 4, seat: mySeat, thread: null, origin: "reused", isClassic: false },
+    });
     chart.answer("seatOwn", committed).send({ type: "endpoint.open" });
     expect(running(chart)).toEqual(companions);
     expect(chart.send({ type: "polling.started" }).latest).toEqual([{ type: "activation.active", thread: null }]);
@@ -153,7 +166,9 @@ describe("leading without a thread of its own: the others are served all the sam
     const chart = activeThreadless().after("threadRetry");
     expect(Object.keys(chart.requests)).toEqual(["provisioning"]);
     chart.answer("provisioning", bound);
-    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: thread(), isClassic: false } });
+    expect(chart.requests).toEqual({
+      seatOwn: { epoch: 4, seat: mySeat, thread: thread(), origin: "reused", isClassic: false },
+    });
     chart.answer("seatOwn", committed).send({ type: "endpoint.open" }).send({ type: "polling.started" });
     expect(chart.latest).toEqual([{ type: "activation.active", thread: thread() }]);
   });
@@ -180,7 +195,9 @@ describe("leading without a thread of its own: the others are served all the sam
   it("serves without the thread of earlier, when that is refused after a rollback", () => {
     const chart = active().send(broke).after("retryPause").answer("identify", { kind: "topics" });
     chart.answer("provisioning", rejected);
-    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: null, isClassic: false } });
+    expect(chart.requests).toEqual({
+      seatOwn: { epoch: 4, seat: mySeat, thread: null, origin: "reused", isClassic: false },
+    });
   });
 
   it("becomes classic when the topics themselves are gone after a rollback", () => {
@@ -304,7 +321,9 @@ describe("fenced off", () => {
 describe("classic: a bot without topics", () => {
   it("takes its seat without a thread, then dispatches and polls for itself, with no endpoint", () => {
     const chart = start().answer("identify", { kind: "noTopics" });
-    expect(chart.requests).toEqual({ seatOwn: { epoch: 4, seat: mySeat, thread: null, isClassic: true } });
+    expect(chart.requests).toEqual({
+      seatOwn: { epoch: 4, seat: mySeat, thread: null, origin: "reused", isClassic: true },
+    });
     expect(chart.answer("seatOwn", committed).facts).toEqual([{ type: "activation.classic" }]);
     expect(running(chart)).toEqual(["dispatcher", "poller"]);
     expect(chart.send(answered).told).toEqual([{ to: "dispatcher", event: { type: "journal.changed" } }]);
@@ -383,7 +402,7 @@ it("reads like this from classic to the bus", () => {
     "start → identifying
       asks identify
     identify answered noTopics → dormant.seating
-      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: null, isClassic: true)
+      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: null, origin: reused, isClassic: true)
     seatOwn answered committed → dormant.polled.resting
       emits activation.classic
       asks dispatcher (epoch: 4)
@@ -393,9 +412,9 @@ it("reads like this from classic to the bus", () => {
     identify answered topics → dormant.polled.stoppingClassic
       tells poller polling.stop
     polling.stopped → provisioning
-      asks provisioning (epoch: 4, wish: …)
-    provisioning answered bound (thread: …) → seating
-      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: …, isClassic: false)
+      asks provisioning (epoch: 4, wish: …, doubt: null)
+    provisioning answered bound (thread: …, origin: reused) → seating
+      asks seatOwn (epoch: 4, seat: manual:profile:one, thread: …, origin: reused, isClassic: false)
     seatOwn answered committed → serving.listening
       asks endpoint (epoch: 4)
     endpoint.open → serving.polled.polling

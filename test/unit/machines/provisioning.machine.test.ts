@@ -1,20 +1,26 @@
 /** The provisioning chart: intent before call, and no second thread after an unknown outcome. */
 import { describe, expect, it } from "vitest";
-import { epoch, threadId } from "../../../machines/ids.ts";
-import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
-import type { CreateAnswer } from "../../../machines/provisioning.machine.ts";
-import type { BegunProvision, ThreadView } from "../../../machines/threads.rules.ts";
+import { epoch, seatKey, threadId } from "../../../machines/ids.ts";
+import { conflictsMax, probeWaitMaxMs, provisioningMachine } from "../../../machines/provisioning.machine.ts";
+import type { CreateAnswer, ThreadDoubt } from "../../../machines/provisioning.machine.ts";
+import type { BegunProvision, HeldBinding, ThreadView, ThreadWish } from "../../../machines/threads.rules.ts";
 import { ambiguousProvisionMs } from "../../../machines/threads.rules.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
-import { bound, chat, me, mySeat, noThreads, thread } from "../../support/charts/samples.ts";
+import { bound, chat, me, mySeat, noThreads, reused, rival, thread } from "../../support/charts/samples.ts";
 
 const nowMs = 1_000;
-const start = () =>
-  playChart(provisioningMachine, {
-    epoch: epoch(4),
-    wish: { seat: mySeat, instanceId: me, chatId: chat, threadName: "Work" },
-  });
+const wish: ThreadWish = {
+  seat: mySeat,
+  instanceId: me,
+  chatId: chat,
+  threadName: "Work",
+  role: "follower",
+  carried: null,
+  previous: null,
+};
+const start = (doubt: ThreadDoubt | null = null, differs: Partial<ThreadWish> = {}) =>
+  playChart(provisioningMachine, { epoch: epoch(4), wish: { ...wish, ...differs }, doubt });
 const nothing: ThreadView = noThreads;
 const provision: BegunProvision = {
   id: `provision:${me}:A:1000`,
@@ -38,7 +44,7 @@ describe("deciding", () => {
     const view = { ...nothing, bindings: [bound()] };
     const chart = intending(view);
     expect(chart.status).toBe("done");
-    expect(chart.output).toEqual({ kind: "bound", thread: thread() });
+    expect(chart.output).toEqual(reused());
   });
 
   it("refuses, with the reason, while an earlier creation is unresolved", () => {
@@ -73,7 +79,7 @@ describe("the intent, before the call", () => {
     expect(chart.timers).toEqual({ conflictPause: 50 });
     expect(chart.after("conflictPause").requests).toEqual({ viewThreads: undefined });
     const view = { ...nothing, bindings: [bound()] };
-    expect(chart.answer("viewThreads", { view, nowMs }).output).toEqual({ kind: "bound", thread: thread() });
+    expect(chart.answer("viewThreads", { view, nowMs }).output).toEqual(reused());
   });
 
   it("creates nothing under an epoch that is over", () => {
@@ -143,7 +149,7 @@ describe("binding", () => {
   it("is bound when it is written", () => {
     const chart = binding().answer("bindThread", { kind: "bound" });
     expect(chart.status).toBe("done");
-    expect(chart.output).toEqual({ kind: "bound", thread: thread(9, "A", "Work") });
+    expect(chart.output).toEqual({ kind: "bound", thread: thread(9, "A", "Work"), origin: "created" });
   });
 
   it("writes again until the store answers: the thread exists", () => {
@@ -155,6 +161,186 @@ describe("binding", () => {
   it("binds nothing under an epoch that is over", () => {
     expect(binding().answer("bindThread", { kind: "fenced" }).output).toEqual({ kind: "fenced" });
   });
+});
+
+const anothers = (differs: Partial<HeldBinding> = {}) => ({
+  ...nothing,
+  bindings: [bound({ holder: rival, ...differs })],
+});
+const probing = (view: ThreadView = anothers(), differs: Partial<ThreadWish> = {}) =>
+  start(null, differs).answer("viewThreads", { view, nowMs });
+const { holder: _holder, ...binding5 } = bound();
+const unknown = { carried: thread(77, "Q", "Quartz") };
+
+describe("a thread that another instance had is proven first", () => {
+  it("threads/FP-11 threads/FP-13 is looked at, and neither written nor created meanwhile", () => {
+    expect(probing().requests).toEqual({ probeThread: { epoch: 4, target: thread().target } });
+  });
+
+  it("threads/S-3 is the new instance's once it exists, and the user is told (design: an editForumTopic probe)", () => {
+    const chart = probing().answer("probeThread", { kind: "exists" });
+    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "own" } });
+    expect(chart.answer("keepThread", { kind: "kept" }).output).toEqual({ ...reused(), origin: "proven" });
+  });
+
+  it("threads/S-4 is handed over silently within one process", () => {
+    const chart = probing(anothers(), { carried: thread(), previous: rival });
+    chart.answer("probeThread", { kind: "exists" }).answer("keepThread", { kind: "kept" });
+    expect(chart.output).toEqual({ ...reused(), origin: "handedOver" });
+  });
+
+  it("threads/S-5 goes to the seat of the same session under another key, at its word and its thread's", () => {
+    const view = { ...nothing, bindings: [bound({ seat: seatKey("manual:fallback"), holder: rival })] };
+    const chart = probing(view, { carried: thread(), previous: rival }).answer("probeThread", { kind: "exists" });
+    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "anothers" } });
+  });
+
+  it("threads/FP-14 a suspect that exists is open again, for the instance that asked", () => {
+    const chart = probing(anothers({ standing: "suspect", reason: "who knows" })).answer("probeThread", {
+      kind: "exists",
+    });
+    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "own" } });
+  });
+
+  it("threads/OP-23 a closed one exists and stays closed", () => {
+    const chart = probing().answer("probeThread", { kind: "closed" });
+    expect(chart.requests).toMatchObject({ keepThread: { binding: { standing: "closed" } } });
+  });
+
+  it("threads/S-6 threads/T-45 one that is gone is written down as lost, and a new one takes its name", () => {
+    const chart = probing().answer("probeThread", { kind: "gone", reason: "TOPIC_DELETED" });
+    expect(chart.requests).toEqual({ loseThread: { epoch: 4, target: thread().target, reason: "TOPIC_DELETED" } });
+    chart.answer("loseThread", { kind: "lost" });
+    const lost = [{ seat: mySeat, thread: thread(5, "C", "Coral"), reason: "TOPIC_DELETED", atMs: nowMs }];
+    chart.answer("viewThreads", { view: { ...nothing, lost }, nowMs });
+    expect(chart.requests).toMatchObject({ intendThread: { provision: { slot: "C", threadName: "Coral" } } });
+  });
+
+  it.each([
+    [
+      "threads/S-7 threads/T-24 the answer is unclear",
+      () => probing().answer("probeThread", { kind: "unclear", reason: "cut" }),
+    ],
+    ["threads/T-24 the look failed", () => probing().fail("probeThread")],
+  ])("%s: it is refused, and nothing is changed or created", (_, doubtful) => {
+    const chart = doubtful();
+    expect(chart.state).toBe("rejected");
+    expect(chart.output).toMatchObject({ reason: expect.stringContaining("is not known") as string });
+  });
+
+  it("a 429 is waited out within the registration's time, and only then is the answer unclear", () => {
+    const chart = probing().answer("probeThread", { kind: "later", afterMs: probeWaitMaxMs, reason: "429" });
+    expect(chart.timers).toEqual({ callDelay: probeWaitMaxMs });
+    expect(chart.after("callDelay").requests).toEqual({ probeThread: { epoch: 4, target: thread().target } });
+    expect(chart.answer("probeThread", { kind: "later", afterMs: 1, reason: "429" }).state).toBe("rejected");
+  });
+
+  it("is decided anew when the binding changed meanwhile, and not at all under an old epoch", () => {
+    const keeping = () => probing().answer("probeThread", { kind: "exists" });
+    expect(keeping().answer("keepThread", { kind: "missing" }).state).toBe("conflicted");
+    expect(keeping().answer("keepThread", { kind: "fenced" }).output).toEqual({ kind: "fenced" });
+    expect(keeping().fail("keepThread").output).toEqual(rejected("the store could not be written"));
+    const losing = () => probing().answer("probeThread", { kind: "gone", reason: "" });
+    expect(losing().answer("loseThread", { kind: "fenced" }).output).toEqual({ kind: "fenced" });
+    expect(losing().fail("loseThread").output).toEqual(rejected("the store could not be written"));
+  });
+});
+
+describe("a thread that the instance brings along and nobody knows", () => {
+  const recovered = { ...binding5, thread: thread(77, "Q", "Quartz"), createdAtMs: nowMs, provenAtMs: nowMs };
+
+  it("threads/S-8 threads/S-9 is nobody's until it is proven, then the seat's", () => {
+    const chart = probing(nothing, unknown);
+    expect(chart.requests).toEqual({ probeThread: { epoch: 4, target: thread(77).target } });
+    expect(chart.answer("probeThread", { kind: "exists" }).requests).toEqual({
+      keepThread: { epoch: 4, binding: recovered, from: "unknown" },
+    });
+  });
+
+  it("threads/S-10 is remembered as a suspect when the look is unclear, and the registration is refused", () => {
+    const suspecting = () => probing(nothing, unknown).answer("probeThread", { kind: "unclear", reason: "cut" });
+    const chart = suspecting();
+    expect(chart.requests).toMatchObject({ keepThread: { binding: { standing: "suspect" }, from: "unknown" } });
+    expect(chart.answer("keepThread", { kind: "kept" }).state).toBe("rejected");
+    expect(suspecting().answer("keepThread", { kind: "fenced" }).state).toBe("fenced");
+    expect(suspecting().fail("keepThread").state).toBe("rejected");
+  });
+
+  it("threads/FP-14 leaves the seat's own thread alone until it is proven", () => {
+    const view = { ...nothing, bindings: [bound()] };
+    expect(probing(view, unknown).answer("probeThread", { kind: "unclear", reason: "cut" }).state).toBe("rejected");
+    const gone = probing(view, unknown).answer("probeThread", { kind: "gone", reason: "TOPIC_ID_INVALID" });
+    gone.answer("loseThread", { kind: "missing" });
+    expect(gone.answer("viewThreads", { view, nowMs }).output).toEqual(reused());
+    const there = probing(view, unknown).answer("probeThread", { kind: "exists" });
+    expect(there.requests).toMatchObject({ keepThread: { from: "rival" } });
+  });
+
+  it("threads/S-53 threads/T-32 is kept without a look by a follower that leads now", () => {
+    const chart = probing(nothing, { ...unknown, role: "leader" });
+    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: recovered, from: "unknown" } });
+    expect(chart.answer("keepThread", { kind: "kept" }).output).toMatchObject({ origin: "handedOver" });
+  });
+});
+
+describe("the leader's own thread", () => {
+  it("threads/T-33 threads/S-39 is re-used without a call, whoever had it", () => {
+    expect(probing(anothers(), { role: "leader" }).output).toEqual(reused());
+  });
+
+  it("threads/LP-3 is looked at when it is in doubt", () => {
+    const chart = probing(anothers({ standing: "suspect" }), { role: "leader" });
+    expect(chart.requests).toEqual({ probeThread: { epoch: 4, target: thread().target } });
+  });
+});
+
+describe("a thread that is reported gone", () => {
+  const doubt = { target: thread().target, reason: "message thread not found" };
+
+  it("threads/T-18 is lost at once when Telegram has said so, and another is created", () => {
+    const chart = start({ ...doubt, kind: "gone" });
+    expect(chart.requests).toEqual({
+      loseThread: { epoch: 4, target: thread().target, reason: "message thread not found" },
+    });
+    chart.answer("loseThread", { kind: "lost" }).answer("viewThreads", { view: nothing, nowMs });
+    expect(chart.state).toBe("intending");
+  });
+
+  it("threads/OP-24 is looked at first when it is only suspected, and kept when it exists", () => {
+    const chart = start({ ...doubt, kind: "suspect" }).answer("probeThread", { kind: "exists" });
+    expect(chart.answer("viewThreads", { view: { ...nothing, bindings: [bound()] }, nowMs }).output).toEqual(reused());
+    expect(start({ ...doubt, kind: "suspect" }).answer("probeThread", { kind: "unclear", reason: "" }).state).toBe(
+      "rejected",
+    );
+  });
+});
+
+describe("a creation that has made a thread after all", () => {
+  const begun = { ...provision, status: "ambiguous", threadId: threadId(60) } as const;
+
+  it("threads/TP-3 threads/S-27 is adopted without a call", () => {
+    const chart = intending({ ...nothing, provisions: [begun] });
+    expect(chart.requests).toMatchObject({ bindThread: { epoch: 4, threadId: 60 } });
+    expect(chart.answer("bindThread", { kind: "bound" }).output).toEqual({
+      kind: "bound",
+      thread: thread(60, "A", "Work"),
+      origin: "reused",
+    });
+  });
+
+  it("is refused to an instance that has left for good", () => {
+    expect(binding().answer("bindThread", { kind: "unwanted" }).output).toMatchObject({ kind: "rejected" });
+  });
+});
+
+it("does not look again for ever when something else is faster each time", () => {
+  const chart = intending();
+  for (let looks = 1; looks < conflictsMax; looks += 1)
+    chart
+      .answer("intendThread", { kind: "conflict" })
+      .after("conflictPause")
+      .answer("viewThreads", { view: nothing, nowMs });
+  expect(chart.answer("intendThread", { kind: "conflict" }).after("conflictPause").state).toBe("rejected");
 });
 
 it("reads like this from a conflict to a bound thread", () => {

@@ -3,7 +3,7 @@ import { epoch, generation } from "../../../machines/ids.ts";
 import { defaultSeatTimings, registrationMachine } from "../../../machines/registration.machine.ts";
 import type { SeatReply, Sitter } from "../../../machines/registration.machine.ts";
 import { playChart } from "../../support/charts/play.ts";
-import { chat, follower, mySeat, thread } from "../../support/charts/samples.ts";
+import { chat, follower, mySeat, reused, thread } from "../../support/charts/samples.ts";
 
 export const timings = { ...defaultSeatTimings, proofLooksMax: 2, lostThreadsMax: 1 };
 
@@ -18,7 +18,7 @@ export const closed = (gen: string) => ({ type: "link.closed", generation: gener
 
 export const answered = (requestId: string, reply: SeatReply) => ({ type: "seat.answered", requestId, reply }) as const;
 export const sitter = (gen: string) => ({ ...follower(gen), thread: thread() });
-export const bound = { kind: "bound", thread: thread() } as const;
+export const bound = reused();
 export const committed = { kind: "committed" } as const;
 
 /** A seat at the start of an epoch; the store may know who sits there. */

@@ -121,10 +121,35 @@ describe("a vacant seat", () => {
 });
 
 describe("registering", () => {
+  it.each(["created", "proven"] as const)("threads/FP-B1 tells that a thread is %s, once it is committed", (origin) => {
+    const seat = provisioning().answer("provisioning", { ...bound, origin });
+    expect(seat.trace()).not.toContain("seat.connected");
+    seat.answer("commitRegistration", committed);
+    expect(seat.trace()).toContain("emits seat.connected (thread: …)");
+  });
+
+  it.each(["reused", "handedOver"] as const)(
+    "threads/S-1 threads/S-4 says nothing of a thread that is %s",
+    (origin) => {
+      const seat = provisioning()
+        .answer("provisioning", { ...bound, origin })
+        .answer("commitRegistration", committed);
+      expect(seat.trace()).not.toContain("seat.connected");
+    },
+  );
+
   it("provisions a thread, commits under the epoch, then answers and is live", () => {
     const seat = provisioning();
-    const wish = { seat: mySeat, instanceId: rival, chatId: chat, threadName: null };
-    expect(seat.requests).toEqual({ provisioning: { epoch: 4, wish } });
+    const wish = {
+      seat: mySeat,
+      instanceId: rival,
+      chatId: chat,
+      threadName: null,
+      role: "follower",
+      carried: null,
+      previous: null,
+    };
+    expect(seat.requests).toEqual({ provisioning: { epoch: 4, wish, doubt: null } });
     seat.answer("provisioning", bound);
     expect(seat.requests).toEqual({ commitRegistration: { epoch: 4, seat: mySeat, sitter: sitter("g1") } });
     expect(seat.facts).toEqual([]);
@@ -401,8 +426,8 @@ it("reads like this from a registration to leaving", () => {
   expect(seat.trace()).toMatchInlineSnapshot(`
     "start → vacant
     follower.register (requestId: register g1, follower: …) → provisioning
-      asks provisioning (epoch: 4, wish: …)
-    provisioning answered bound (thread: …) → fencing
+      asks provisioning (epoch: 4, wish: …, doubt: null)
+    provisioning answered bound (thread: …, origin: reused) → fencing
       asks commitRegistration (epoch: 4, seat: manual:profile:one, sitter: …)
     commitRegistration answered committed → live.heard
       emits seat.answered (requestId: register g1, reply: …)
@@ -414,7 +439,7 @@ it("reads like this from a registration to leaving", () => {
     cleanup answered removed → provisioning
       emits seat.gone (instanceId: 200:2, why: left)
       emits seat.answered (requestId: disconnect g1, reply: …)
-      asks provisioning (epoch: 4, wish: …)
+      asks provisioning (epoch: 4, wish: …, doubt: null)
     provisioning answered rejected (reason: no rights) → vacant
       emits seat.answered (requestId: register g2, reply: …)"
   `);

@@ -2,11 +2,19 @@
 import { describe, expect, it } from "vitest";
 import { chatId, seatKey, threadId } from "../../../machines/ids.ts";
 import { ambiguousProvisionMs, decideThread, provesThreadGone, seatOfThread } from "../../../machines/threads.rules.ts";
-import type { PendingProvision, ThreadView } from "../../../machines/threads.rules.ts";
-import { bound, chat, me, mySeat, noThreads, thread } from "../../support/charts/samples.ts";
+import type { PendingProvision, ThreadView, ThreadWish } from "../../../machines/threads.rules.ts";
+import { bound, chat, me, mySeat, noThreads, rival, thread } from "../../support/charts/samples.ts";
 
 const other = seatKey("manual:profile:two");
-const wish = { seat: mySeat, instanceId: me, chatId: chat, threadName: null };
+const wish: ThreadWish = {
+  seat: mySeat,
+  instanceId: me,
+  chatId: chat,
+  threadName: null,
+  role: "follower",
+  carried: null,
+  previous: null,
+};
 const nothing: ThreadView = noThreads;
 const binding = (seat = mySeat, has = thread()) => bound({ seat, thread: has });
 const begun = (differs: Partial<PendingProvision> = {}): PendingProvision => ({
@@ -79,7 +87,8 @@ describe("while an earlier creation is unresolved (threads/OP-8, OP-20)", () => 
     expect(decideThread(view, wish, 14 * 60_000 + 1)).toEqual({
       kind: "reject",
       reason:
-        'an earlier attempt to create the thread "Amber" had an unknown outcome; no second one is created for 1 more minutes',
+        'an earlier attempt to create the thread "Amber" had an unknown outcome; ' +
+        "no second one is created for 1 more minutes, unless the thread shows up",
     });
   });
 
@@ -91,14 +100,96 @@ describe("while an earlier creation is unresolved (threads/OP-8, OP-20)", () => 
     });
   });
 
+  it("the wait doubles with each unknown outcome that came right before", () => {
+    const view = { ...nothing, provisions: [begun({ doubts: 2 })] };
+    expect(decideThread(view, wish, 4 * ambiguousProvisionMs - 1)).toMatchObject({ kind: "reject" });
+    expect(decideThread(view, wish, 4 * ambiguousProvisionMs)).toMatchObject({ provision: { doubts: 3 } });
+  });
+
+  it("threads/TP-3 the thread that it has made is adopted", () => {
+    const known = begun({ threadId: threadId(60) });
+    expect(decideThread({ ...nothing, provisions: [known] }, wish, 0)).toEqual({
+      kind: "adopt",
+      provision: known,
+      threadId: 60,
+    });
+  });
+
+  it("one whose instance has left for good holds nobody back", () => {
+    const view = { ...nothing, provisions: [begun({ status: "unwanted" })] };
+    expect(decideThread(view, wish, 0)).toMatchObject({ kind: "create", abandons: null, provision: { slot: "B" } });
+  });
+
   it("other seats, and other chats of the seat, are not held back", () => {
     for (const differs of [{ seat: other }, { chatId: chatId(-5) }])
       expect(decideThread({ ...nothing, provisions: [begun(differs)] }, wish, 0)).toMatchObject({ kind: "create" });
   });
 });
 
+describe("a thread that an instance brings along", () => {
+  const carried = thread(77, "Q", "Quartz");
+  const brings = { ...wish, carried };
+
+  it("threads/S-15 gives the seat its name only if it can be one", () => {
+    const nameless = { ...brings, carried: { ...carried, threadName: "  " } };
+    expect(decideThread(nothing, nameless, 0)).toMatchObject({
+      candidate: { binding: { thread: { threadName: "" } } },
+    });
+  });
+
+  it("threads/S-14 leaves its letter to whoever has it", () => {
+    const view = { ...nothing, bindings: [binding(other, thread(6, "Q", "Quill"))] };
+    expect(decideThread(view, brings, 0)).toMatchObject({
+      kind: "probe",
+      candidate: { binding: { thread: { slot: "" } } },
+    });
+  });
+
+  it("threads/S-16 is not its when another seat is bound to it", () => {
+    const view = { ...nothing, bindings: [binding(other, carried)] };
+    expect(decideThread(view, brings, 0)).toMatchObject({ kind: "create" });
+    expect(decideThread(view, { ...brings, previous: rival }, 0)).toMatchObject({ kind: "create" });
+  });
+
+  it("threads/S-18 threads/FP-4a is ignored in another chat", () => {
+    const elsewhere = { ...carried, target: { chatId: chatId(-5), threadId: threadId(77) } };
+    expect(decideThread(nothing, { ...wish, carried: elsewhere }, 0)).toMatchObject({ kind: "create" });
+  });
+
+  it("is not asked for again once it is known as lost, as left over, or as made by a creation", () => {
+    const lost = { seat: mySeat, thread: carried, reason: "", atMs: 0 };
+    const leftover = { target: carried.target, threadName: "", seat: null, reason: "", atMs: 0 };
+    expect(decideThread({ ...nothing, lost: [lost] }, brings, 0)).toMatchObject({ kind: "create" });
+    expect(decideThread({ ...nothing, leftovers: [leftover] }, brings, 0)).toMatchObject({ kind: "create" });
+    const made = begun({ threadId: threadId(77) });
+    expect(decideThread({ ...nothing, provisions: [made] }, brings, 0)).toMatchObject({ kind: "adopt" });
+  });
+
+  it("does not replace the leader's own", () => {
+    const view = { ...nothing, bindings: [binding()] };
+    expect(decideThread(view, { ...brings, role: "leader" }, 0)).toMatchObject({ kind: "reuse" });
+  });
+});
+
+describe("a new thread", () => {
+  const lost = (differs = {}) => ({ seat: mySeat, thread: thread(4, "D", "Mine"), reason: "", atMs: 0, ...differs });
+
+  it("has the letter and the name of the one that the seat lost last", () => {
+    const view = { ...nothing, lost: [lost({ thread: thread(3, "C", "Old") }), lost(), lost({ seat: other })] };
+    expect(decideThread(view, { ...wish, threadName: "Wished" }, 0)).toMatchObject({
+      provision: { slot: "D", threadName: "Mine" },
+    });
+  });
+
+  it("threads/OP-16 has another letter when that one is taken by now", () => {
+    const view = { ...nothing, lost: [lost()], bindings: [binding(other, thread(6, "D", "Dune"))] };
+    expect(decideThread(view, wish, 0)).toMatchObject({ provision: { slot: "A", threadName: "Mine" } });
+  });
+});
+
 describe("what proves that a thread is gone", () => {
   it.each([
+    "Bad Request: topic not found",
     "Bad Request: message thread not found",
     "Bad Request: TOPIC_DELETED",
     "Bad Request: TOPIC_ID_INVALID",
