@@ -11,12 +11,10 @@
  * Invariants: registration/oneSeatOneHolder, registration/staleGenerationNeverActs.
  */
 import { and, assign, emit, enqueueActions, setup } from "xstate";
-import type { BoundThread, Liveness } from "./ids.ts";
+import type { Liveness } from "./ids.ts";
 import { cleanupMachine, givingUp } from "./cleanup.machine.ts";
 import { isNews, provisioningMachine } from "./provisioning.machine.ts";
-import type { ThreadOrigin } from "./provisioning.machine.ts";
 import type {
-  Candidate,
   CommitAnswer,
   CommitRequest,
   EndRegistrationAnswer,
@@ -24,61 +22,21 @@ import type {
   RegistrationEvent,
   RegistrationFact,
   RegistrationInput,
-  SeatReply,
-  SeatRequest,
   SeatWrite,
   Sitter,
 } from "./registration.contract.ts";
+import { answer, gone, must, newSitter, newThread, seatWrite } from "./registration.context.ts";
+import type { RegistrationContext } from "./registration.context.ts";
 import { candidateFrom, farewellReply } from "./registration.contract.ts";
 import { companion, slot } from "./slots.ts";
 
 export * from "./registration.contract.ts";
-
-export interface RegistrationContext extends RegistrationInput {
-  /** Whoever was committed last and has neither left nor been proven dead. */
-  readonly sitter: Sitter | null;
-  readonly candidate: Candidate | null;
-  readonly candidateThread: (BoundThread & { readonly origin: ThreadOrigin }) | null;
-  readonly leaving: string;
-  readonly deferred: readonly SeatRequest[];
-  readonly looks: number;
-  /** Threads that this registration got and that were gone when it was committed. */
-  readonly lostThreads: number;
-}
+export type { RegistrationContext } from "./registration.context.ts";
 
 /** Requests of one seat held back at once; a peer that sends more gets an answer instead of a place. */
 const deferredMax = 64;
 const seatTaken = "another process holds this seat by now";
 const threadBeingDeleted = "the seat's former thread is being deleted, and Telegram has not confirmed it yet";
-
-function must<Value>(value: Value | null): Value {
-  if (value === null) throw new Error("the registration chart acts on a follower it does not have");
-  return value;
-}
-const newThread = ({ candidateThread }: RegistrationContext): BoundThread => {
-  const { origin: _origin, ...thread } = must(candidateThread);
-  return thread;
-};
-const newSitter = (context: RegistrationContext): Sitter => ({
-  ...must(context.candidate).follower,
-  thread: newThread(context),
-});
-
-const seatWrite = ({ context }: { readonly context: RegistrationContext }): SeatWrite => ({
-  epoch: context.epoch,
-  seat: context.seat,
-  sitter: must(context.sitter),
-});
-const answer = (requestId: string, reply: SeatReply): RegistrationFact => ({
-  type: "seat.answered",
-  requestId,
-  reply,
-});
-
-const gone = (
-  context: RegistrationContext,
-  why: Extract<RegistrationFact, { type: "seat.gone" }>["why"],
-): RegistrationFact => ({ type: "seat.gone", instanceId: must(context.sitter).instanceId, why });
 
 const base = setup({
   // Types only: these values are never read.

@@ -1,4 +1,5 @@
-/** The registration chart: who sits on a seat. Silence and death are in `registration-death.ts`. */
+/** The registration chart: who sits on a seat. Silence and death are in `registration-death.ts`, news of its thread in
+ * `registration-threads.ts`. */
 import { describe, expect, it } from "vitest";
 import { registrationMachine, routableSitter } from "../../../machines/registration.machine.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
@@ -121,23 +122,6 @@ describe("a vacant seat", () => {
 });
 
 describe("registering", () => {
-  it.each(["created", "proven"] as const)("threads/FP-B1 tells that a thread is %s, once it is committed", (origin) => {
-    const seat = provisioning().answer("provisioning", { ...bound, origin });
-    expect(seat.trace()).not.toContain("seat.connected");
-    seat.answer("commitRegistration", committed);
-    expect(seat.trace()).toContain("emits seat.connected (thread: …)");
-  });
-
-  it.each(["reused", "handedOver"] as const)(
-    "threads/S-1 threads/S-4 says nothing of a thread that is %s",
-    (origin) => {
-      const seat = provisioning()
-        .answer("provisioning", { ...bound, origin })
-        .answer("commitRegistration", committed);
-      expect(seat.trace()).not.toContain("seat.connected");
-    },
-  );
-
   it("provisions a thread, commits under the epoch, then answers and is live", () => {
     const seat = provisioning();
     const wish = {
@@ -447,6 +431,7 @@ it("reads like this from a registration to leaving", () => {
 
 // How a follower dies, or seems to.
 await import("./registration-death.ts");
+await import("./registration-threads.ts");
 
 it("every transition of the chart is taken", () => {
   expect(faultsOfCoverage(registrationMachine)).toEqual(noFaults);
