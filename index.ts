@@ -471,7 +471,7 @@ class LineInstance implements Instance {
   }
 
   get thread(): BoundThread | null {
-    return this.lastThread;
+    return structuredClone(this.lastThread);
   }
 
   on<Name extends keyof InstanceEvents>(event: Name, handler: InstanceEvents[Name]): () => void {
@@ -507,7 +507,7 @@ class LineInstance implements Instance {
     return new Promise((resolve, reject) => {
       this.actor.on("instance.ready", ({ thread }) => {
         this.lastThread = thread;
-        resolve({ role: this.role, thread });
+        resolve({ role: this.role, thread: structuredClone(thread) });
       });
       this.actor.subscribe({
         complete: () => {

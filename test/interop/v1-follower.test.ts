@@ -69,6 +69,17 @@ function v1Client({ address, secret }: LiveLeader) {
   };
 }
 
+test("protocol/S-40 what a program does with the thread that it was told changes nothing of where its instance is", async () => {
+  const { leader, emulator } = await startLeader();
+  const ready = await leader.ready;
+  const real = leader.thread?.target.threadId;
+  for (const told of [ready.thread, leader.thread]) Object.assign(told?.target ?? {}, { threadId: 1 });
+  expect(leader.thread?.target.threadId).toBe(real);
+  await leader.call("sendMessage", { text: "hi" });
+  const texts = emulator.control.messages({}).filter(({ from, service }) => from.isBot && !service);
+  expect(texts.map(({ text, threadId }) => [text, threadId])).toEqual([["hi", real]]);
+});
+
 test("a v1 follower registers, beats, calls in its own thread only, and leaves, each on a connection of its own", async () => {
   const live = await startLeader();
   const { control } = live.emulator;

@@ -42,19 +42,22 @@ export function statusStore(handle: MemoryHandle, clock: Clock): StatusStore {
     },
 
     read: () =>
-      handle.run(() => ({
-        lease: readLease(db, clock.nowMs()),
-        leaseGrantedAtMs: db.lease.grantedAtMs,
-        cursor: db.cursor,
-        registrations: [...db.registrations.values()].sort((a, b) => byBytes(a.seat, b.seat)),
-        bindings: allBindings(db),
-        provisions: allProvisions(db),
-        lostThreads: db.lostThreads,
-        leftovers: allLeftovers(db),
-        cleanups: allCleanups(db),
-        journal: journalCounts(db),
-        drops: Object.fromEntries(db.counters),
-        polling: db.polling,
-      })),
+      // As rows of a database would be: what its reader does with a status changes nothing here.
+      handle.run(() =>
+        structuredClone({
+          lease: readLease(db, clock.nowMs()),
+          leaseGrantedAtMs: db.lease.grantedAtMs,
+          cursor: db.cursor,
+          registrations: [...db.registrations.values()].sort((a, b) => byBytes(a.seat, b.seat)),
+          bindings: allBindings(db),
+          provisions: allProvisions(db),
+          lostThreads: db.lostThreads,
+          leftovers: allLeftovers(db),
+          cleanups: allCleanups(db),
+          journal: journalCounts(db),
+          drops: Object.fromEntries(db.counters),
+          polling: db.polling,
+        }),
+      ),
   };
 }

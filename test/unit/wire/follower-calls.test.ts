@@ -73,7 +73,7 @@ test.each([
   expect(made()).toEqual([]);
 });
 
-test("protocol/AP-2, MO-1: a file goes with its fields, and the message is the follower's, sendAudio's too (O-13)", async () => {
+test("protocol/AP-2, MO-1, O-13: a file goes with its fields, and the message is the follower's, sendAudio's too", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   const made = callsFromNow(world);

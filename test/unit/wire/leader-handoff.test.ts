@@ -183,6 +183,22 @@ test("protocol/O-2 and O-9: a recipient that does not answer within the hop's bu
   });
 });
 
+test("protocol/O-4: what a former registration staged is no sign of life of the one that replaced it", async () => {
+  const world = await startLeader();
+  const donor = await seated(world, { pid: 2001 });
+  const answers: ((ack: Partial<Ack>) => void)[] = [];
+  const recipient = await seated(world, { pid: 2002, answer: () => new Promise((resolve) => answers.push(resolve)) });
+  const relayed = donor.begin(offerOf(donor, recipient));
+  await world.clock.advance(1);
+  expect(await recipient.register()).toMatchObject({ ok: true });
+  await world.clock.advance(4_000);
+  answers[0]?.({ result: staged() });
+  expect(await relayed).toMatchObject({ ok: true });
+  await world.clock.advance(1_500);
+  expect(await donor.heartbeat()).toMatchObject({ ok: true });
+  expect(await recipient.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
+});
+
 test("protocol/O-3: a staged offer is a sign of life of both ends, a refused one of neither", async () => {
   for (const isStaged of [true, false]) {
     const { world, donor, recipient } = await fleet(() => (isStaged ? { result: staged() } : { ok: false }));

@@ -4,7 +4,7 @@ import { generation, instanceId } from "../../../machines/ids.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
 import type { CallOutcome } from "../../../services/ports.ts";
 import { settled } from "../../support/wire/manual-clock.ts";
-import { seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
+import { owner, seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
 import type { LeaderWorld } from "../../support/wire/leader.ts";
 
 /** Holds the answer to a method until it is given. */
@@ -151,6 +151,52 @@ test("protocol/S-32: another instance with the seat's key takes its place; the f
   expect(successor.thread).toBe(former.thread);
   expect(await former.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
   expect(await successor.heartbeat()).toMatchObject({ ok: true });
+});
+
+test("protocol/O-22: silence of 5000 ms is suspicious, and not a moment less", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  await world.clock.advance(4_999);
+  expect(await peer.heartbeat()).toMatchObject({ ok: true });
+  await world.clock.advance(5_001);
+  expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
+});
+
+test("protocol/O-5: who registers again, after almost too long a silence, has just been heard of", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  await world.clock.advance(4_900);
+  expect(await peer.register()).toMatchObject({ ok: true });
+  await world.clock.advance(4_900);
+  expect(await peer.heartbeat()).toMatchObject({ ok: true });
+});
+
+test("protocol/S-40: whoever changes what they sent or were answered changes nothing of what the leader knows", async () => {
+  const world = await startLeader();
+  const peer = await V1Peer.open(world);
+  const sent = peer.registration({ registrationGeneration: generation("g") });
+  const ack = await peer.send({ kind: "follower.register", requestId: "g", auth: secret, registration: sent });
+  peer.generation = generation("g");
+  const answered = ack.result as { threadId: number; threadName: string }; // a positive answer names a thread
+  const { threadId, threadName } = answered;
+  Object.assign(answered, { threadId: 1, threadName: "other", chatId: 1 });
+  Object.assign(sent, { registrationGeneration: "other", instanceId: "other" });
+  Object.assign(sent.protocol ?? {}, { capabilities: [] });
+  const { registrations } = await world.store.status.read();
+  for (const each of registrations) Object.assign(each.thread?.target ?? {}, { threadId: 1 });
+
+  expect(await peer.heartbeat()).toMatchObject({ ok: true });
+  const asker = await seated(world, { pid: 2002 });
+  const { sentAtMs, ...base } = asker.base();
+  const found = await asker.send({
+    kind: "follower.resolveAgentTarget",
+    ...base,
+    sentAtMs,
+    selector: { threadName },
+  });
+  expect(found).toMatchObject({ ok: true, result: { chatId: owner, threadId } });
+  const again = (await world.store.status.read()).registrations.find(({ instanceId: who }) => who === peer.id);
+  expect(again?.thread?.target.threadId).toBe(threadId);
 });
 
 test("protocol/S-41: the heartbeat of nobody is refused, and of a replaced generation stale", async () => {
