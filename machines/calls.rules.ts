@@ -204,6 +204,8 @@ const retrySafe = new Set<string>([
   "closeForumTopic",
   "deleteForumTopic",
   "deleteMessage",
+  // An operation of the bus, not a method (protocol O-12).
+  "downloadFile",
   "editForumTopic",
   "editMessageCaption",
   "editMessageReplyMarkup",

@@ -176,5 +176,8 @@ async function download(runtime: Runtime, request: CallApiRequest, caller: Calle
     typeof fileId === "string"
       ? await downloadAsLeader(runtime, fileId, typeof name === "string" ? name : "")
       : { kind: "notSent", reason: wireText.callFailed };
-  return answerOf(runtime, { requestId: request.requestId, method: "getFile", sitter: caller.sitter }, outcome);
+  const asked = { requestId: request.requestId, method: "getFile", sitter: caller.sitter };
+  // Nothing is committed by a download: whatever became of it, it may be asked for again (protocol O-12).
+  if (outcome.kind === "ambiguous") return answerOf(runtime, asked, { kind: "notSent", reason: outcome.reason });
+  return answerOf(runtime, asked, outcome);
 }

@@ -1,7 +1,7 @@
 /**
  * Calls that the leader makes at Telegram, for itself and for its followers.
  *
- * Owns: the check that we still lead before each call, a time budget shorter than what is left of the lease, and cutting
+ * Owns: the check that we still lead before each call (in a v1 fleet: that the owner record is still ours as well), a time budget shorter than what is left of the lease, and cutting
  * the call when the lease ends before its time.
  * Does not own: who may call what (`machines/calls.rules.ts`), fairness among callers.
  *
@@ -9,6 +9,7 @@
  * that window shorter than the lease; nothing more is promised.
  */
 import type { Epoch } from "../machines/ids.ts";
+import { isOwnRecord } from "../machines/owner.rules.ts";
 import type { CallLimits, CallOutcome, UploadFile } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -41,14 +42,32 @@ export const uploadAsLeader = (runtime: Runtime, call: LeaderCall, file: UploadF
 export const downloadAsLeader = (runtime: Runtime, fileId: string, suggestedName: string): Promise<CallOutcome> =>
   whileLeading(runtime, null, (limits) => runtime.ports.telegram.download(fileId, suggestedName, limits));
 
+const notLeading: CallOutcome = { kind: "notSent", reason: "this instance does not lead (any more)" };
+
+/**
+ * Whether a v1 process is known to have taken our owner record: it may do so by force, and our own look comes once a second
+ * (protocol O-17). A look that failed is no observation; the gate closes when the record may have gone stale.
+ */
+async function isRecordTaken({ ports: { v1, stage } }: Runtime): Promise<boolean> {
+  if (v1 === null) return false;
+  try {
+    const seen = await v1.store.read();
+    return seen.kind === "read" && !isOwnRecord(seen.record, v1.self);
+  } catch (error) {
+    stage.log.event("warn", "owner-record-not-seen", { reason: String(error) });
+    return false;
+  }
+}
+
 async function whileLeading(
   runtime: Runtime,
   epoch: Epoch | null,
   make: (limits: CallLimits) => Promise<CallOutcome>,
 ): Promise<CallOutcome> {
+  if (await isRecordTaken(runtime)) return notLeading;
   const permit = runtime.gate.permit();
   if (permit === null || permit.remainingMs <= leaseMarginMs || (epoch !== null && epoch !== permit.epoch))
-    return { kind: "notSent", reason: "this instance does not lead (any more)" };
+    return notLeading;
   const timeoutMs = Math.min(callBudgetMaxMs, permit.remainingMs - leaseMarginMs);
   return make({ timeoutMs, signal: permit.signal });
 }

@@ -258,6 +258,7 @@ describe("what may be repeated after an unknown outcome (protocol/AC-4)", () => 
     "getChatMember",
     "sendChatAction",
     "sendMessageDraft",
+    "downloadFile",
   ])("%s", (method) => {
     expect(isRetrySafe(method)).toBe(true);
   });

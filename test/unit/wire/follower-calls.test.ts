@@ -1,10 +1,11 @@
 /** What a v1 follower may have done at Telegram through our leader: the three operations of `follower.callApi`. */
 import { expect, test } from "vitest";
-import { chatId, generation, messageId, seatKey } from "../../../machines/ids.ts";
+import { chatId, generation, instanceId, messageId, seatKey } from "../../../machines/ids.ts";
 import { aggregateDeliveryMarker, crossTargetDeliveryMarker } from "../../../machines/wire/constants.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
-import { owner, seated, startLeader, V1Peer } from "../../support/wire/leader.ts";
+import { owner, seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
 import type { LeaderWorld } from "../../support/wire/leader.ts";
+import { ownerRecords } from "../../support/wire/owner-records.ts";
 
 /** The calls from now on, but those that the leader makes by the clock. */
 function callsFromNow(world: LeaderWorld) {
@@ -185,6 +186,41 @@ test("protocol/S-86, AP-5: a send whose answer was lost is commit-unknown, with 
       error: { code: "commit-unknown", method },
     });
   expect(made()).toHaveLength(2);
+});
+
+test("protocol/O-12: a download whose answer was lost is a plain failure: nothing was committed, it may be asked for again", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  world.telegram.answer("download", () => ({ kind: "ambiguous", reason: "the connection broke" }));
+  const ack = await peer.callApi("downloadFile", "file-1", "a.bin");
+  expect(ack).toEqual({ kind: "bus.ack", requestId: ack.requestId, ok: false, message: "the connection broke" });
+});
+
+test("protocol/O-17: once another process has taken our owner record no call of a follower is carried out, before our own look at it", async () => {
+  const records = ownerRecords({
+    pid: 1000,
+    cwd: "/srv/bus",
+    instanceId: instanceId("1000:1"),
+    runtimeGeneration: 1,
+    secret,
+  });
+  const world = await startLeader({ v1: () => records.fleet });
+  const peer = await seated(world);
+  const made = callsFromNow(world);
+  const say = { chat_id: owner, message_thread_id: peer.thread, text: "x" };
+  expect(await peer.call("sendMessage", say)).toMatchObject({ ok: true });
+  const mine = records.record();
+  if (mine === null) throw new Error("nobody owns the record");
+  records.overwrite({ ...mine, pid: 77, instanceId: "77:1", leaderEpoch: "another" });
+  const ack = await peer.call("sendMessage", say);
+  expect(ack).toEqual({
+    kind: "bus.ack",
+    requestId: ack.requestId,
+    ok: false,
+    message: "this instance does not lead (any more)",
+  });
+  expect(await peer.callApi("callMultipart", "sendPhoto", say, "photo", "/a", "a")).toMatchObject({ ok: false });
+  expect(made()).toHaveLength(1);
 });
 
 test("protocol/S-89, MO-4, MO-5: an edit of an unowned message is refused; what the seat sent before its replacement is still its own", async () => {
