@@ -80,6 +80,8 @@ async function askToRegister(
   );
   if (answer.kind !== "accepted" || isAbandoned()) {
     link.close();
+    // Refused: nobody has a reason to talk to us (protocol §6.4). The next attempt opens it again.
+    if (answer.kind === "refused") await desk.receiver.close();
     return answer;
   }
   desk.acknowledged = {
@@ -177,6 +179,15 @@ function watchLeader(
   };
 }
 
+/** Looks after our own address with each heartbeat: nobody else would find out that it is gone (protocol O-19). */
+async function keepReachable({ ports }: Runtime, receiver: Receiver): Promise<void> {
+  try {
+    await receiver.ensure();
+  } catch (error) {
+    ports.stage.log.event("warn", "follower-endpoint-recovery", { reason: String(error) });
+  }
+}
+
 interface LinkClosed {
   readonly type: "link.closed";
   readonly generation: Generation;
@@ -189,6 +200,7 @@ export function provideMembership(runtime: Runtime, receiver: Receiver) {
     actors: {
       register: fromPromise<RegisterAnswer, RegisterInput>((start) => register(runtime, desk, start)),
       heartbeat: fromPromise<BeatAnswer, Only>(async ({ input: { generation } }) => {
+        await keepReachable(runtime, receiver);
         const outcome = await ask(runtime, { kind: "follower.heartbeat", generation, timeoutMs: timeoutMs.heartbeat });
         if (outcome.kind !== "answered") return { kind: "unreachable", reason: outcome.reason };
         if (!outcome.ack.ok) return { kind: "refused", reason: refusalText(outcome.ack) };

@@ -17,7 +17,7 @@ import type { AdmittedUpdate, Endpoint, ListenRequest } from "./ports.ts";
 import type { OwnPlace, Runtime } from "./runtime.ts";
 
 export interface Receiver {
-  /** The address to register with; the endpoint is there when this resolves. */
+  /** The address to register with; the endpoint is there, and can be found, when this resolves. */
   ensure(): Promise<string>;
   /** Under a v1 leader, which dispatches nothing of ours: hands out what of our thread is due again. */
   resume(): void;
@@ -141,15 +141,17 @@ export function createReceiver(
 
   return {
     async ensure() {
-      endpoint ??= open();
+      const opening = (endpoint ??= open());
+      let opened: Endpoint;
       try {
-        const opened = await endpoint;
-        await opened.ensure();
-        return opened.address;
+        opened = await opening;
       } catch (error) {
-        endpoint = null;
+        if (endpoint === opening) endpoint = null;
         throw error;
       }
+      // One that cannot be published again now still serves its connections, and is asked again.
+      await opened.ensure();
+      return opened.address;
     },
     resume: () => resumeWork(runtime, inbox),
     async close() {
