@@ -141,14 +141,11 @@ export function createReceiver(
 
   return {
     async ensure() {
-      const opening = (endpoint ??= open());
-      let opened: Endpoint;
-      try {
-        opened = await opening;
-      } catch (error) {
-        if (endpoint === opening) endpoint = null;
+      endpoint ??= open().catch((error: unknown) => {
+        endpoint = null;
         throw error;
-      }
+      });
+      const opened = await endpoint;
       // One that cannot be published again now still serves its connections, and is asked again.
       await opened.ensure();
       return opened.address;
