@@ -81,7 +81,7 @@ async function askToRegister(
   if (answer.kind !== "accepted" || isAbandoned()) {
     link.close();
     // Refused: nobody has a reason to talk to us (protocol §6.4). The next attempt opens it again.
-    if (answer.kind === "refused") await desk.receiver.close();
+    if (answer.kind === "refused" && !isAbandoned()) await desk.receiver.close();
     return answer;
   }
   desk.acknowledged = {

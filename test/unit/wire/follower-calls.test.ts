@@ -1,11 +1,12 @@
 /** What a v1 follower may have done at Telegram through our leader: the three operations of `follower.callApi`. */
 import { expect, test } from "vitest";
 import { chatId, generation, instanceId, messageId, seatKey } from "../../../machines/ids.ts";
+import { defaultOwnerTimings } from "../../../machines/owner.contract.ts";
 import { aggregateDeliveryMarker, crossTargetDeliveryMarker } from "../../../machines/wire/constants.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
 import { owner, seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
 import type { LeaderWorld } from "../../support/wire/leader.ts";
-import { ownerRecords } from "../../support/wire/owner-records.ts";
+import { MemoryOwners } from "../../support/wire/follower.ts";
 
 /** The calls from now on, but those that the leader makes by the clock. */
 function callsFromNow(world: LeaderWorld) {
@@ -197,21 +198,25 @@ test("protocol/O-12: a download whose answer was lost is a plain failure: nothin
 });
 
 test("protocol/O-17: once another process has taken our owner record no call of a follower is carried out, before our own look at it", async () => {
-  const records = ownerRecords({
-    pid: 1000,
-    cwd: "/srv/bus",
-    instanceId: instanceId("1000:1"),
-    runtimeGeneration: 1,
-    secret,
+  const fleet: { owners?: MemoryOwners } = {};
+  const world = await startLeader({
+    v1: ({ clock }) => {
+      fleet.owners = new MemoryOwners(clock, null);
+      return {
+        store: fleet.owners,
+        self: { pid: 1000, cwd: "/srv/bus", instanceId: instanceId("1000:1"), runtimeGeneration: 1, secret },
+        timings: defaultOwnerTimings,
+        mintEpoch: () => "epoch-1",
+      };
+    },
   });
-  const world = await startLeader({ v1: () => records.fleet });
+  const { owners } = fleet;
   const peer = await seated(world);
   const made = callsFromNow(world);
   const say = { chat_id: owner, message_thread_id: peer.thread, text: "x" };
   expect(await peer.call("sendMessage", say)).toMatchObject({ ok: true });
-  const mine = records.record();
-  if (mine === null) throw new Error("nobody owns the record");
-  records.overwrite({ ...mine, pid: 77, instanceId: "77:1", leaderEpoch: "another" });
+  if (owners?.record == null) throw new Error("nobody owns the record");
+  owners.record = { ...owners.record, pid: 77, instanceId: "77:1", leaderEpoch: "another" };
   const ack = await peer.call("sendMessage", say);
   expect(ack).toEqual({
     kind: "bus.ack",
