@@ -215,7 +215,7 @@ test("protocol/O-17: once another process has taken our owner record no call of 
   const made = callsFromNow(world);
   const say = { chat_id: owner, message_thread_id: peer.thread, text: "x" };
   expect(await peer.call("sendMessage", say)).toMatchObject({ ok: true });
-  if (owners?.record == null) throw new Error("nobody owns the record");
+  if (owners === undefined || owners.record === null) throw new Error("nobody owns the record");
   owners.record = { ...owners.record, pid: 77, instanceId: "77:1", leaderEpoch: "another" };
   const ack = await peer.call("sendMessage", say);
   expect(ack).toEqual({
