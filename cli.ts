@@ -12,6 +12,8 @@ import { runEmulator } from "./cli/emulator.ts";
 import { runNdjson } from "./cli/ndjson.ts";
 import { instanceOptions, portNumber, UsageError, wholeNumber, withInstance, withLine } from "./cli/options.ts";
 import type { LineFlags } from "./cli/options.ts";
+import { cancelWork, listQueue, offerWork } from "./cli/queue.ts";
+import type { QueueFlags } from "./cli/queue.ts";
 import { printStatus } from "./cli/status.ts";
 import { adoptThread, forgetSeat, forgetThread, leaveSeat, listThreads, releaseThread } from "./cli/threads.ts";
 import type { ThreadsFlags } from "./cli/threads.ts";
@@ -136,6 +138,33 @@ function addOperator(program: Command): void {
     });
 }
 
+function addQueue(program: Command): void {
+  const queue = program.command("queue").description("updates that are not settled yet, and moving them");
+  withLine(queue.command("list", { isDefault: true }))
+    .description("each with its thread, its age, and who has it in hand; oldest first")
+    .option("--json", "as one JSON object")
+    .addOption(new Option("--limit <number>", "how many").argParser(wholeNumber).default(100))
+    .action(async (flags: QueueFlags) => {
+      process.exitCode = await listQueue(flags);
+    });
+  withLine(queue.command("offer"))
+    .argument("<id>")
+    .argument("<seat>")
+    .description("move an update to another instance; one that is worked on stays where it is")
+    .option("--json", "as one JSON object")
+    .addOption(new Option("--wait <seconds>", "how long to wait for its holder").argParser(wholeNumber).default(15))
+    .action(async (id: string, seat: string, flags: QueueFlags) => {
+      process.exitCode = await offerWork(id, seat, flags);
+    });
+  withLine(queue.command("cancel"))
+    .argument("<id>")
+    .description("end an offer that nobody has accepted, and a wish that was not heard yet")
+    .option("--json", "as one JSON object")
+    .action(async (id: string, flags: QueueFlags) => {
+      process.exitCode = await cancelWork(id, flags);
+    });
+}
+
 function addInspector(program: Command): void {
   const port = (): Option =>
     new Option("--port <port>", "port of the page").argParser(portNumber).default(0, "any free one");
@@ -183,6 +212,7 @@ addRun(program);
 addDemo(program);
 addTools(program);
 addOperator(program);
+addQueue(program);
 addInspector(program);
 
 try {

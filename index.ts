@@ -51,16 +51,20 @@ import { Counts } from "./services/counts.ts";
 import { composeInstance, type ComposedInstance } from "./services/instance.ts";
 import type { Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
 import type { V1Fleet } from "./services/ports/owner.ts";
+import type { HandoffOutcome } from "./services/handoff.ts";
 import { queueOf, type InstanceQueue, type TurnOf } from "./services/queue-face.ts";
 import type { CommandDone, QueuedItem } from "./services/queue.ts";
 import type { Settings } from "./services/runtime.ts";
+import { lineView, type LineQueue, type LineView, type LineWork, type MoveReply } from "./services/line-view.ts";
 import { requestOfOperator, type OperatorReply, type OperatorWish } from "./services/operator.ts";
 import { describeLine, type LineStatus } from "./services/status.ts";
 import { updatesIn, watchPorts, type Crossing } from "./services/traffic.ts";
 import { version } from "./version.ts";
 
 export type { Agents, AgentSelector, AgentThread, BoundThread, Epoch, InspectSettings, LineStatus, Log, Role };
-export type { CommandDone, InstanceQueue, OperatorReply, OperatorWish, QueuedItem, TelegramError, Trouble };
+export type { LineQueue, LineView, LineWork, MoveReply };
+export type { CommandDone, HandoffOutcome, InstanceQueue, QueuedItem };
+export type { OperatorReply, OperatorWish, TelegramError, Trouble };
 export { AgentError, CallError, StartError, version };
 
 export interface InstanceOptions {
@@ -230,25 +234,17 @@ export async function readStatus(options: LineOptions): Promise<LineStatus> {
 /** Which line: bot, profile, state folder. */
 export type LineOptions = Pick<InstanceOptions, "token" | "home" | "profile">;
 
-/** A profile's store, open for reading its status again and again. */
-export interface LineView {
-  status(): Promise<LineStatus>;
-  close(): Promise<void>;
-}
-
 /** Rejects with a `StartError` when no instance has run there, or the store cannot be used. */
 export async function openLine(options: LineOptions): Promise<LineView> {
   const folder = stateFolder(options);
   if (!existsSync(folder))
     throw new StartError(`No instance of this bot and profile has run here: there is no ${folder}.`);
-  const store = await openStore(folder);
-  const processes = systemProcesses();
-  return { status: () => describeLine({ store, processes }), close: () => store.close() };
+  return lineView({ store: await openStore(folder), processes: systemProcesses(), clock: systemClock() });
 }
 
 /** Asks the leader, and waits for its answer at most `patienceMs`; null = none yet, the next leader carries it out. */
 export async function askOperator(
-  options: Pick<InstanceOptions, "token" | "home" | "profile">,
+  options: LineOptions,
   wish: OperatorWish,
   patienceMs: number,
 ): Promise<OperatorReply | null> {
@@ -444,7 +440,7 @@ class LineInstance implements Instance {
     this.close = close;
     this.id = composed.runtime.settings.me;
     this.actor = composed.actor;
-    this.queue = queueOf(composed.queue);
+    this.queue = queueOf(composed);
     this.agents = agentsOf(composed, (outcome) => new CallError("sendMessage", outcome));
     this.ready = this.whenReady();
     // Whoever does not wait for it learns of a refusal through `error` and `stopped`.

@@ -7,32 +7,11 @@
 import { systemClock } from "../adapters/host/clock.ts";
 import { askOperator, readStatus } from "../index.ts";
 import type { LineStatus, OperatorWish } from "../index.ts";
-import { tokenOf, UsageError } from "./options.ts";
+import { lineOf, seatOf } from "./line.ts";
+import { UsageError } from "./options.ts";
 import type { LineFlags } from "./options.ts";
 
 export type ThreadsFlags = LineFlags & { readonly json?: boolean; readonly wait?: number };
-
-const lineOf = (flags: LineFlags) => ({
-  token: tokenOf(flags),
-  ...(flags.home === undefined ? {} : { home: flags.home }),
-  ...(flags.profile === undefined ? {} : { profile: flags.profile }),
-});
-
-/** A seat by its key, or by the name at its end when only one seat has it. */
-function seatOf(status: LineStatus, text: string): string {
-  const known = [
-    ...new Set([...status.seats, ...status.threads, ...status.creations].map((each) => String(each.seat))),
-  ];
-  if (known.includes(text)) return text;
-  const named = known.filter((seat) => seat.endsWith(`:${text}`));
-  const [only] = named;
-  if (only !== undefined && named.length === 1) return only;
-  throw new UsageError(
-    named.length === 0
-      ? `There is no seat "${text}": partyline threads list shows what there is.`
-      : `"${text}" may be ${named.join(" or ")}: give the whole seat.`,
-  );
-}
 
 function threadOf(status: LineStatus, text: string, flags: ThreadsFlags) {
   const threadId = Number(text);

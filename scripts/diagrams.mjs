@@ -19,6 +19,8 @@ import { activationMachine } from "../machines/activation.machine.ts";
 import { cleanupMachine } from "../machines/cleanup.machine.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
 import { groupingMachine } from "../machines/grouping.machine.ts";
+import { handoffDonorMachine } from "../machines/handoffDonor.machine.ts";
+import { handoffRecipientMachine } from "../machines/handoffRecipient.machine.ts";
 import { instanceMachine } from "../machines/instance.machine.ts";
 import { leaseMachine } from "../machines/lease.machine.ts";
 import { ownerMachine } from "../machines/owner.machine.ts";
@@ -46,6 +48,8 @@ const machines = [
   cleanupMachine,
   queueMachine,
   groupingMachine,
+  handoffDonorMachine,
+  handoffRecipientMachine,
 ];
 /** Slots whose production filling runs charts of another name. */
 const runsCharts = new Map([

@@ -52,7 +52,7 @@ export class AgentError extends Error {
 const shownAgent = ({ target, threadName }: AgentTarget): AgentThread => ({ ...target, threadName });
 
 /** As the wire reads it; a selector of plain JavaScript may be anything. */
-function selectorOf(agent: AgentSelector): WireSelector {
+export function selectorOf(agent: AgentSelector): WireSelector {
   const fields: Readonly<Record<string, unknown>> = { ...agent };
   const { threadId, threadName } = fields;
   if (threadName === undefined && typeof threadId === "number" && Number.isSafeInteger(threadId) && threadId > 0)

@@ -147,6 +147,7 @@ class Dispatcher {
   }
 
   private begin(entry: JournalEntry): void {
+    this.hand.endMoved(entry);
     // In a lane in trouble one after another, until one of them is taken again.
     const ofLaneMax = this.refusals.has(entry.lane) ? 1 : laneMax;
     if (this.isStopped || !this.hand.admits(entry, ofLaneMax)) return;

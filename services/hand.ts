@@ -60,6 +60,14 @@ export class Hand {
     return [...this.lanes].flatMap(([lane, { works }]) => (isOpen(works) ? [] : [lane]));
   }
 
+  /** The operator has moved an entry that waits here for its old seat: that wait is over. */
+  endMoved({ seq, lane }: JournalEntry): void {
+    const held = this.bySeq.get(seq);
+    if (held === undefined || held.parkedOn === null || held.entry.lane === lane) return;
+    this.remove(seq, false);
+    held.delivery.stop();
+  }
+
   /** Whether `entry` may come into the hand now, as one of at most `ofLaneMax` of its lane. */
   admits(entry: JournalEntry, ofLaneMax: number): boolean {
     if (this.bySeq.has(entry.seq) || this.room <= 0) return false;

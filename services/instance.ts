@@ -26,6 +26,7 @@ import type { AgentSelector } from "../machines/wire/envelopes.ts";
 import { resolveAgent, sendToAgent } from "./agent-calls.ts";
 import type { ResolveOutcome, SendOutcome } from "./agent-calls.ts";
 import { provideCleanup } from "./cleanup.ts";
+import { Handoffs } from "./handoff.ts";
 import { Holdings } from "./holdings.ts";
 import { Inbox } from "./inbox.ts";
 import type { SecretCheck } from "./leader-handler.ts";
@@ -52,6 +53,7 @@ export interface ComposedInstance {
   readonly actor: Actor<typeof instanceMachine>;
   readonly runtime: Runtime;
   readonly queue: Queue;
+  readonly handoffs: Handoffs;
   /** Markers of the bus in its body are left out. */
   call(call: ApiCall): Promise<CallOutcome>;
   resolveAgent(selector: AgentSelector): Promise<ResolveOutcome>;
@@ -103,12 +105,14 @@ function openHand(runtime: Runtime, host: QueueHost) {
   const inbox = new Inbox(runtime, { holdings, isFlowing: () => queue.isFlowing() }, (taken) => {
     queue.arrive(taken);
   });
+  const handoffs = new Handoffs(runtime, { holdings, queue });
   const closeHand = (): void => {
+    handoffs.close();
     inbox.close();
     holdings.close();
     queue.dispose();
   };
-  return { inbox, queue, closeHand };
+  return { inbox, queue, handoffs, closeHand };
 }
 
 const activationInput = ({ settings, board }: Runtime, start: ActivationStart) => ({
@@ -165,7 +169,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     onWayChanged: createSignal(),
     onPlaceMoved: createSignal(),
   };
-  const { inbox, queue, closeHand } = openHand(runtime, host);
+  const { inbox, queue, handoffs, closeHand } = openHand(runtime, host);
   const receiver = createReceiver(runtime, inbox, host.isSecret);
   const path = (name: string): string => `${settings.me}/${name}`;
   const ignore = (): void => undefined;
@@ -173,6 +177,8 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     actors: {
       ...provideSeating(runtime),
       drainHost: fromPromise<undefined>(async () => {
+        // What is offered comes back with the seat, what is accepted stays with it.
+        handoffs.close();
         await queue.close();
         await host.drained();
         return undefined;
@@ -197,6 +203,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     actor: createOnStage(stage, machine, { id: settings.me, input: { me: settings.me, name: settings.name } }),
     runtime,
     queue,
+    handoffs,
     call: ({ method, body }) => callAsInstance(runtime, { method, body: withoutMarkers(body) }),
     resolveAgent: (selector) => resolveAgent(runtime, selector),
     sendToAgent: (selector, text) => sendToAgent(runtime, selector, text),

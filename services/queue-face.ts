@@ -3,7 +3,12 @@
  *
  * Owns: that face. Does not own: the queue (`queue.ts`).
  */
-import type { Queue, QueuedItem } from "./queue.ts";
+import { journalSeq } from "../machines/ids.ts";
+import type { AgentSelector } from "./agents-api.ts";
+import { selectorOf } from "./agents-api.ts";
+import type { HandoffOutcome } from "./handoff.ts";
+import type { ComposedInstance } from "./instance.ts";
+import type { QueuedItem } from "./queue.ts";
 
 /** One prompt, or one command between prompts, of a host that works in turns. */
 export interface TurnOf<Update> {
@@ -32,11 +37,20 @@ export interface InstanceQueue {
   stop(): void;
   abort(): void;
   next(): void;
+  /**
+   * Offers a waiting turn, by the `id` of `list`, to another agent of the line: that one runs it, in its own thread, and this
+   * one never does. Resolves when that is certain, at the latest after about 30 s while the store answers: `transferred`, or
+   * `kept` with the reason, and then the turn waits here as before. While it is on offer its standing is `offered`: nothing
+   * here begins or changes it, and nothing behind it in its lane begins. Not offered are: what runs, what still gathers, what
+   * has history, what continues a turn, more than 8 MiB or 256 updates, and anything under a v1 leader.
+   */
+  offer(id: string, to: AgentSelector): Promise<HandoffOutcome>;
   /** No turn begins until the returned function is called: the host is busy by itself. Holds add up. */
   hold(): () => void;
 }
 
-export const queueOf = (queue: Queue): InstanceQueue => ({
+export const queueOf = ({ queue, handoffs }: Pick<ComposedInstance, "queue" | "handoffs">): InstanceQueue => ({
+  offer: (id, to) => handoffs.offerTo(journalSeq(Number(id)), selectorOf(to)),
   list: () => queue.list(),
   stop: () => {
     queue.give("stop");

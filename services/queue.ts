@@ -1,28 +1,29 @@
 /**
  * The queue of one instance on the stage: claimed entries go in, the host's handlers get them.
  *
- * Owns: hosting the queue chart and the charts of open groups, what must be on disk before a handler sees anything, the
- * order in which updates outside turns are handed out. Does not own: any order or decision (`machines/queue.*`), what
- * handlers do (`handlers.ts`), the claims (`inbox.ts`).
+ * Owns: hosting the queue chart, what must be on disk before a handler sees anything, the order in which updates outside
+ * turns are handed out, what is held out to another instance or comes from one. Does not own: any order or decision
+ * (`machines/queue.*`), open groups (`queue-groups.ts`), what handlers do (`handlers.ts`), the claims (`inbox.ts`), when
+ * something is offered (`handoff.ts`).
  *
  * With `ack: "auto"` an entry is settled just before it is handed out (at most once from there), with `ack: "explicit"` on
  * the handler's word (at least once).
  */
 import { fromPromise } from "xstate";
 import type { Actor } from "xstate";
-import { groupingMachine } from "../machines/grouping.machine.ts";
-import type { GroupingFact } from "../machines/grouping.machine.ts";
 import { queueMachine } from "../machines/queue.machine.ts";
 import type { CommandOutcome, GivenCommand, QueueFact, TakeUpAnswer } from "../machines/queue.machine.ts";
-import { asidesMax, holderOfMessage, itemOf, membersOf, seqsOf } from "../machines/queue.rules.ts";
-import type { ItemKind, Member, QueueItem, QueueLane } from "../machines/queue.rules.ts";
+import { asidesMax, holderOfMessage, isOffered, membersOf, refusalOfOffer, seqsOf } from "../machines/queue.rules.ts";
+import type { ItemKind, Member, NewItem, QueueItem, QueueLane } from "../machines/queue.rules.ts";
 import { partOf, shapeOf } from "../machines/shape.rules.ts";
-import type { GroupPart, PromptShape, Shape } from "../machines/shape.rules.ts";
+import type { PromptShape, Shape } from "../machines/shape.rules.ts";
 import { joinedWords, messagesIn } from "../machines/turn.rules.ts";
 import { isUrgentLane } from "../machines/updates.rules.ts";
-import type { JournalSeq, MessageId } from "../machines/ids.ts";
+import type { JournalSeq, Lane, MessageId } from "../machines/ids.ts";
 import type { Holdings, Taken } from "./holdings.ts";
-import type { Runtime } from "./runtime.ts";
+import { Groups } from "./queue-groups.ts";
+import { createSignal } from "./runtime.ts";
+import type { Runtime, Signal } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
 
 /** An update as handlers get it. */
@@ -90,26 +91,25 @@ export interface QueuedItem {
   readonly text: string;
 }
 
-interface Group {
-  readonly actor: Actor<typeof groupingMachine>;
-  readonly item: JournalSeq;
-  /** The part that the chart is asked about; null once it has joined. */
-  asking: Member | null;
+function itemOfSurely(item: QueueItem | null): QueueItem {
+  if (item === null) throw new Error("an item may be offered and is not there");
+  return item;
 }
 
-/** Asked of the group's own listener, which runs within the step. */
-const hasJoined = ({ asking }: Group): boolean => asking === null;
-
-/** Albums whose item may still wait, remembered for parts that come late. */
-const albumsMax = 64;
+/** An item held out to another instance, and what it is made of. */
+export interface HeldOut {
+  readonly item: QueueItem;
+  readonly taken: readonly Taken[];
+}
 
 export class Queue {
+  /** Tells which offered items are not wanted any more. */
+  readonly onRecalled: Signal<readonly JournalSeq[]> = createSignal();
   readonly actor: Actor<typeof queueMachine>;
   private readonly runtime: Runtime;
   private readonly holdings: Holdings;
   private readonly host: QueueHost;
-  private readonly groups = new Map<string, Group>();
-  private readonly albums = new Map<string, JournalSeq>();
+  private readonly groups: Groups;
   private readonly turns = new Map<JournalSeq, AbortController>();
   /** Updates outside turns are handed out in the order in which the chart lets them go. */
   private lastAside: Promise<void> = Promise.resolve();
@@ -128,6 +128,7 @@ export class Queue {
     });
     const { stage } = runtime.ports;
     this.actor = createOnStage(stage, machine, { id: `${runtime.settings.me}/queue`, input: { asidesMax } });
+    this.groups = new Groups(runtime, this.actor);
     this.actor.on("*", (fact: QueueFact) => {
       this.onFact(fact);
     });
@@ -163,6 +164,8 @@ export class Queue {
 
   /** A claimed entry, in the order of the claims. */
   arrive(taken: Taken): void {
+    // Given back by whoever had it, while our own old item still stands offered: it waits for that offer's end.
+    if (this.isOffered(taken.entry.seq)) return;
     if (this.runtime.settings.host === "updates") this.arriveAside(taken);
     else this.arriveShaped(taken, shapeOf(taken.update));
   }
@@ -196,6 +199,43 @@ export class Queue {
     ];
   }
 
+  /** What may be offered now, whichever of its entries is named; a text says why it may not. */
+  offerable(seq: JournalSeq): HeldOut | string {
+    const { context } = this.actor.getSnapshot();
+    const item = context.items.find((each) => seqsOf(each).includes(seq)) ?? null;
+    const refusal = refusalOfOffer(context, item?.id ?? seq);
+    return refusal ?? { item: itemOfSurely(item), taken: this.takenOf(seqsOf(itemOfSurely(item))) };
+  }
+
+  /** What waits and could be offered, with the lane of its first entry in the journal. */
+  waiting(): readonly { readonly id: JournalSeq; readonly lane: Lane }[] {
+    const { context } = this.actor.getSnapshot();
+    return context.items.flatMap(({ id }) => {
+      const first = refusalOfOffer(context, id) === null ? this.holdings.get(id) : null;
+      return first === null ? [] : [{ id, lane: first.entry.lane }];
+    });
+  }
+
+  /** From here to the end of its offer nothing here touches it. */
+  holdOut({ item }: HeldOut): void {
+    this.actor.send({ type: "item.offered", id: item.id });
+  }
+
+  /** `transferred`: another instance has its entries, or they have ended. */
+  endOffer({ item, taken }: HeldOut, how: "transferred" | "returned"): void {
+    if (how === "transferred") this.holdings.drop(taken);
+    this.actor.send({ type: "offer.ended", id: item.id, how });
+    if (how === "returned") return;
+    // Ours again meanwhile, under a new acquisition.
+    for (const again of this.takenOf(seqsOf(item))) this.arrive(again);
+  }
+
+  /** An item of another instance, accepted: its entries are in our hand. */
+  receive(item: NewItem): void {
+    if (this.runtime.settings.host === "turns") this.actor.send({ type: "item.opened", item });
+    else for (const each of this.takenOf(item.members.map(({ seq }) => seq))) this.arriveAside(each);
+  }
+
   give(command: GivenCommand): void {
     this.actor.send({ type: "command.given", command, by: null });
   }
@@ -209,8 +249,7 @@ export class Queue {
   }
 
   dispose(): void {
-    for (const { actor } of this.groups.values()) actor.stop();
-    this.groups.clear();
+    this.groups.dispose();
     this.actor.stop();
   }
 
@@ -250,7 +289,7 @@ export class Queue {
   private arrivePrompt({ entry }: Taken, shape: PromptShape): void {
     const member: Member = { seq: entry.seq, role: "message", message: shape.message };
     const part = partOf(shape, entry.lane);
-    if (part !== null && this.joins(part, member)) return;
+    if (part !== null && this.groups.joins(part, member)) return;
     this.actor.send({
       type: "item.opened",
       item: {
@@ -261,50 +300,7 @@ export class Queue {
         members: [member],
       },
     });
-    if (part !== null) this.openGroup(part, entry.seq);
-  }
-
-  /** Whether the part became one of an open group's item, or of an album that still waits. */
-  private joins(part: GroupPart, member: Member): boolean {
-    const open = this.groups.get(part.key);
-    if (open === undefined) return this.joinsLate(part, member);
-    open.asking = member;
-    open.actor.send({ type: "part.arrived", part });
-    return hasJoined(open);
-  }
-
-  /** Albums come in pieces, seconds apart: while its item waits, a late part still belongs to it. */
-  private joinsLate(part: GroupPart, member: Member): boolean {
-    const id = this.albums.get(part.key);
-    const item = id === undefined ? null : itemOf(this.actor.getSnapshot().context, id);
-    if (item?.standing !== "waiting") return false;
-    this.actor.send({ type: "item.grown", id: item.id, member });
-    return true;
-  }
-
-  private openGroup(part: GroupPart, item: JournalSeq): void {
-    const { stage } = this.runtime.ports;
-    const id = `${this.runtime.settings.me}/group/${String(item)}`;
-    const actor = createOnStage(stage, groupingMachine, { id, input: { first: part } });
-    const group: Group = { actor, item, asking: null };
-    this.groups.set(part.key, group);
-    if (part.group === "album") this.rememberAlbum(part.key, item);
-    actor.on("*", (fact: GroupingFact) => {
-      if (fact.type === "part.joined" && group.asking !== null) {
-        this.actor.send({ type: "item.grown", id: item, member: group.asking });
-        group.asking = null;
-      }
-      if (fact.type !== "group.closed") return;
-      this.groups.delete(part.key);
-      this.actor.send({ type: "item.closed", id: item });
-    });
-    actor.start();
-  }
-
-  private rememberAlbum(key: string, item: JournalSeq): void {
-    this.albums.set(key, item);
-    const [oldest] = this.albums.keys();
-    if (this.albums.size > albumsMax && oldest !== undefined) this.albums.delete(oldest);
+    if (part !== null) this.groups.open(part, entry.seq);
   }
 
   private arriveChange(taken: Taken, shape: Extract<Shape, { kind: "edit" | "reaction" }>): void {
@@ -319,8 +315,7 @@ export class Queue {
       return;
     }
     // What is reacted to is whole.
-    for (const group of [...this.groups.values()])
-      if (group.item === holder.id) group.actor.send({ type: "group.close" });
+    this.groups.close((item) => item === holder.id);
     this.actor.send({ type: "item.reacted", id: holder.id, member, change: shape.change });
   }
 
@@ -341,6 +336,7 @@ export class Queue {
         this.turns.get(fact.id)?.abort();
         return;
       case "offers.recalled":
+        if (fact.ids.length > 0) this.onRecalled.fire(fact.ids);
         return;
       case "command.done": {
         const by = fact.by === null ? null : this.holdings.get(fact.by);
@@ -350,13 +346,17 @@ export class Queue {
     }
   }
 
+  private isOffered(seq: JournalSeq): boolean {
+    return this.actor.getSnapshot().context.items.some((item) => isOffered(item) && seqsOf(item).includes(seq));
+  }
+
   private takenOf(seqs: readonly JournalSeq[]): readonly Taken[] {
     return seqs.flatMap((seq) => this.holdings.get(seq) ?? []);
   }
 
   /** What leaves in one step leaves in one transaction, a command with what it ended. */
   private leave(seqs: readonly JournalSeq[], sweptBy: Taken | null): void {
-    for (const [, group] of this.groups) if (seqs.includes(group.item)) group.actor.send({ type: "group.close" });
+    this.groups.close((item) => seqs.includes(item));
     const isFirst = this.leaving === null;
     this.leaving ??= { taken: [], sweptBy: null };
     this.leaving.taken.push(...this.takenOf(seqs));

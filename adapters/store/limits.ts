@@ -10,8 +10,8 @@ export const journalEntriesMax = 100_000;
 /** How long a settled update is remembered. Telegram keeps updates for 24 h, backups are at most 7 days old. */
 export const tombstoneKeepMs = 8 * 24 * 60 * 60 * 1000;
 
-/** How long an accepted offer is remembered, so that its acceptance may be asked for again. */
-export const acceptedOfferKeepMs = 60 * 60 * 1000;
+/** How long an offer that was accepted or has ended is remembered, so that late repetitions change nothing. */
+export const offerKeepMs = 60 * 60 * 1000;
 
 /**
  * Expired tombstones removed by one admission, besides one for each admitted update: removal keeps up with arrival, and

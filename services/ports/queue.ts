@@ -70,8 +70,11 @@ export interface Offer {
   readonly offeredAtMs: number;
 }
 
-/** `self`: donor and recipient are one. `nobody`: no live instance of ours sits there. `notHeld`: not the donor's to offer. */
-export type OfferRefusal = "self" | "nobody" | "notHeld";
+/**
+ * `self`: donor and recipient are one. `nobody`: no live instance of ours sits there. `notHeld`: not the donor's to offer.
+ * `ended`: this very offer was made, or cancelled, before.
+ */
+export type OfferRefusal = "self" | "nobody" | "notHeld" | "ended";
 
 /** Authority over queued work on its way from one live instance to another: compare-and-set on the journal rows. */
 export interface OfferStore {
@@ -102,10 +105,14 @@ export interface OfferStore {
     | { readonly kind: "accepted"; readonly entries: readonly { entry: JournalEntry; acquisition: AcquisitionId }[] }
     | { readonly kind: "conflict" | "stale" }
   >;
-  /** Takes an offer back, unless it was accepted: exactly one of the two wins. */
+  /**
+   * Takes an offer back, unless it was accepted or has ended: exactly one of them wins. One that is not made yet never will
+   * be: its request may still be on its way.
+   */
   cancel(request: {
     readonly id: OfferId;
     readonly donor: Holder;
+    readonly nowMs: number;
   }): Promise<{ readonly kind: "cancelled" | "conflict" }>;
   /**
    * Where the donor's entries are. `open`: on offer. `returned`: the donor's again. `gone`: another instance has them, or they
@@ -126,6 +133,8 @@ export interface OfferStore {
     readonly recipientSeat: SeatKey;
     readonly nowMs: number;
   }): Promise<{ readonly kind: "moved" | "asked" | "missing" | "nobody" }>;
+  /** Ends the open offer of an entry, and a wish about it that its holder has not seen: from outside, by the operator. */
+  withdraw(request: { readonly seq: JournalSeq }): Promise<{ readonly kind: "withdrawn" | "nothing" | "missing" }>;
   /** Wishes about what this instance holds; each is told once. */
   takeWishes(holder: Holder): Promise<readonly { readonly seq: JournalSeq; readonly recipientSeat: SeatKey }[]>;
   /** The seat whose current holder, one of ours, has this thread; null when there is none. */

@@ -32,6 +32,7 @@ const offersOver = (ask: AskStore, offers: OfferStore): OfferStore => ({
   cancel: (r) => ask(`offers.cancel ${r.id}`, () => offers.cancel(r)),
   standing: (r) => ask("offers.standing", () => offers.standing(r)),
   giveBack: (r) => ask("offers.giveBack", () => offers.giveBack(r)),
+  withdraw: (r) => ask(`offers.withdraw ${r.seq}`, () => offers.withdraw(r)),
   wish: (r) => ask(`offers.wish ${r.seq}`, () => offers.wish(r)),
   takeWishes: (r) => ask("offers.takeWishes", () => offers.takeWishes(r)),
   sitterOn: (r) => ask("offers.sitterOn", () => offers.sitterOn(r)),

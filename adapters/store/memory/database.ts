@@ -66,7 +66,7 @@ export interface OfferState {
   readonly recipient: Holder;
   readonly seqs: readonly JournalSeq[];
   readonly placement: string;
-  readonly status: "open" | "accepted";
+  readonly status: "open" | "accepted" | "ended";
   readonly offeredAtMs: number;
 }
 
@@ -153,7 +153,8 @@ export class MemoryDatabase {
       const open = this.updates.get(seq);
       if (open?.offer === id) this.replaceEntry({ ...open, offer: null });
     }
-    this.offers.delete(id);
+    const offer = this.offers.get(id);
+    if (offer !== undefined) this.offers.set(id, { ...offer, status: "ended" });
   }
 
   /** Ends the open offers by and to a seat, but those of `keep`. */

@@ -4,11 +4,11 @@
  * Owns: offering, acceptance, cancellation, wishes. Does not own: when an instance offers or accepts (the handoff charts).
  * The rules are the SQLite twin's.
  */
-import { sameTarget } from "../../../machines/ids.ts";
+import { instanceId, sameTarget, seatKey } from "../../../machines/ids.ts";
 import type { AcquisitionId, SeatKey } from "../../../machines/ids.ts";
 import { laneOfThread, movedLaneOf, ordinaryLaneOf } from "../../../machines/updates.rules.ts";
 import type { HeldEntry, Holder, JournalEntry, OfferStore, SeatRegistration } from "../../../services/ports.ts";
-import { acceptedOfferKeepMs } from "../limits.ts";
+import { offerKeepMs } from "../limits.ts";
 import { byBytes } from "../order.ts";
 import type { MemoryDatabase, MemoryHandle, OfferState, OpenEntry } from "./database.ts";
 
@@ -32,18 +32,24 @@ const entriesOf = (db: MemoryDatabase, { id, seqs }: OfferState): readonly OpenE
     return open?.offer === id ? [open] : [];
   });
 
+function prune(db: MemoryDatabase, nowMs: number): void {
+  for (const { id, status, offeredAtMs } of [...db.offers.values()])
+    if (status !== "open" && offeredAtMs <= nowMs - offerKeepMs) db.offers.delete(id);
+}
+
 type OfferRequest = Parameters<OfferStore["offer"]>[0];
 
 function offerEntries(db: MemoryDatabase, request: OfferRequest): Awaited<ReturnType<OfferStore["offer"]>> {
   const { id, donor, entries, recipientSeat, placement, nowMs } = request;
-  if (db.offers.has(id)) return { kind: "offered" };
+  const known = db.offers.get(id);
+  if (known?.status === "ended") return { kind: "refused", reason: "ended" };
+  if (known !== undefined) return { kind: "offered" };
   const sitter = sitterOn(db, recipientSeat);
   if (sitter === null) return { kind: "refused", reason: "nobody" };
   if (sitter.instanceId === donor.instanceId) return { kind: "refused", reason: "self" };
   const held = entries.flatMap((entry) => heldOf(db, entry, donor) ?? []);
   if (entries.length === 0 || held.length < entries.length) return { kind: "refused", reason: "notHeld" };
-  for (const old of [...db.offers.values()])
-    if (old.status === "accepted" && old.offeredAtMs <= nowMs - acceptedOfferKeepMs) db.offers.delete(old.id);
+  prune(db, nowMs);
   db.offers.set(id, {
     id,
     donor,
@@ -72,7 +78,8 @@ function acceptedBefore(db: MemoryDatabase, offer: OfferState): AcceptOutcome {
 
 function acceptOffer(db: MemoryDatabase, { id, recipient, acquisitions }: AcceptRequest): AcceptOutcome {
   const offer = db.offers.get(id);
-  if (offer === undefined || !isSame(offer.recipient, recipient)) return { kind: "conflict" };
+  if (offer === undefined || offer.status === "ended" || !isSame(offer.recipient, recipient))
+    return { kind: "conflict" };
   if (offer.status === "accepted") return acceptedBefore(db, offer);
   const sitter = sitterOn(db, recipient.seat);
   if (sitter?.instanceId !== recipient.instanceId || sitter.generation !== recipient.generation)
@@ -89,6 +96,31 @@ function acceptOffer(db: MemoryDatabase, { id, recipient, acquisitions }: Accept
   });
   db.offers.set(id, { ...offer, status: "accepted" });
   return { kind: "accepted", entries: moved };
+}
+
+function cancelOffer(
+  db: MemoryDatabase,
+  { id, donor, nowMs }: Parameters<OfferStore["cancel"]>[0],
+): Awaited<ReturnType<OfferStore["cancel"]>> {
+  const offer = db.offers.get(id);
+  if (offer === undefined) {
+    prune(db, nowMs);
+    const nobody = { seat: seatKey(""), instanceId: instanceId("") };
+    const ended = {
+      id,
+      donor,
+      recipient: nobody,
+      seqs: [],
+      placement: "",
+      status: "ended",
+      offeredAtMs: nowMs,
+    } as const;
+    db.offers.set(id, ended);
+    return { kind: "cancelled" };
+  }
+  if (offer.status !== "open" || !isSame(offer.donor, donor)) return { kind: "conflict" };
+  db.endOffer(id);
+  return { kind: "cancelled" };
 }
 
 /** An entry of the recipient's own thread stays in its lane; any other one belongs to the recipient by assignment. */
@@ -134,12 +166,15 @@ export function offerStore(handle: MemoryHandle): OfferStore {
 
     accept: (request) => handle.run(() => acceptOffer(db, request)),
 
-    cancel: ({ id, donor }) =>
+    cancel: (request) => handle.run(() => cancelOffer(db, request)),
+
+    withdraw: ({ seq }) =>
       handle.run(() => {
-        const offer = db.offers.get(id);
-        if (offer?.status !== "open" || !isSame(offer.donor, donor)) return { kind: "conflict" } as const;
-        db.endOffer(id);
-        return { kind: "cancelled" } as const;
+        const open = db.updates.get(seq);
+        if (open === undefined) return { kind: "missing" } as const;
+        const isWished = db.wishes.delete(seq);
+        if (open.offer !== null) db.endOffer(open.offer);
+        return { kind: isWished || open.offer !== null ? "withdrawn" : "nothing" } as const;
       }),
 
     standing: ({ id, entries }) =>

@@ -8,6 +8,7 @@
  * 1. Before acceptance the donor holds the entries, after it the recipient; the change is one transaction.
  * 2. An entry on offer is neither settled nor returned nor offered again (`work.ts`, `queue.ts` look at `offer`).
  * 3. What ends a registration ends the offers by it and to it, in the same transaction.
+ * 4. An offer that has ended stays known for a while: a request to make it that comes late makes nothing.
  */
 import type {
   AcquisitionId,
@@ -21,7 +22,7 @@ import type {
 } from "../../../machines/ids.ts";
 import { laneOfThread, movedLaneOf, ordinaryLaneOf } from "../../../machines/updates.rules.ts";
 import type { HeldEntry, Holder, JournalEntry, Offer, OfferStore } from "../../../services/ports.ts";
-import { acceptedOfferKeepMs } from "../limits.ts";
+import { offerKeepMs } from "../limits.ts";
 import type { Connection } from "./connection.ts";
 import { entryColumns, entryOf, type EntryRow } from "./rows.ts";
 import { isHeld } from "./held.ts";
@@ -34,7 +35,7 @@ interface OfferRow {
   readonly recipient_instance: InstanceId;
   readonly entries: string;
   readonly placement: string;
-  readonly status: "open" | "accepted";
+  readonly status: "open" | "accepted" | "ended";
   readonly offered_at_ms: number;
 }
 
@@ -60,7 +61,11 @@ export const offerSql = {
   put: `INSERT INTO offers
       (id, donor_seat, donor_instance, recipient_seat, recipient_instance, entries, placement, status, offered_at_ms)
     VALUES (?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
-  prune: "DELETE FROM offers WHERE status = 'accepted' AND offered_at_ms <= ?",
+  /** Ended before it was made: the request to make it may still be on its way. */
+  putEnded: `INSERT INTO offers
+      (id, donor_seat, donor_instance, recipient_seat, recipient_instance, entries, placement, status, offered_at_ms)
+    VALUES (?, ?, ?, '', '', '[]', '', 'ended', ?)`,
+  prune: "DELETE FROM offers WHERE status <> 'open' AND offered_at_ms <= ?",
   openTo: `SELECT * FROM offers INDEXED BY offers_by_recipient
     WHERE recipient_seat = ? AND status = 'open' AND recipient_instance = ? ORDER BY offered_at_ms, id`,
   entries: `SELECT ${entryColumns} FROM updates AS u INDEXED BY updates_offered WHERE u.offer = ? ORDER BY u.seq`,
@@ -70,7 +75,7 @@ export const offerSql = {
   held: `SELECT ${entryColumns}, u.claim_acquisition FROM updates AS u
     WHERE u.seq = ? AND u.claim_seat = ? AND u.claim_instance = ?`,
   unmark: "UPDATE updates SET offer = NULL WHERE offer = ?",
-  remove: "DELETE FROM offers WHERE id = ?",
+  ended: "UPDATE offers SET status = 'ended' WHERE id = ?",
   isOnOffer: "SELECT 1 FROM updates WHERE seq = ? AND claim_acquisition = ? AND offer = ?",
   giveBack: `UPDATE updates SET assigned_seat = NULL,
       claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL WHERE seq = ?`,
@@ -78,7 +83,7 @@ export const offerSql = {
       WHERE donor_seat = :seat AND status = 'open' AND donor_instance IS NOT :keep
     UNION SELECT id FROM offers INDEXED BY offers_by_recipient
       WHERE recipient_seat = :seat AND status = 'open' AND recipient_instance IS NOT :keep`,
-  entry: "SELECT seq, lane, claim_acquisition FROM updates WHERE seq = ?",
+  entry: "SELECT claim_acquisition, offer FROM updates WHERE seq = ?",
   isKnownSeat: "SELECT 1 FROM registrations WHERE seat = ?",
   assign: "UPDATE updates SET assigned_seat = ?, lane = ? WHERE seq = ?",
   wish: `INSERT INTO wishes (seq, recipient_seat, at_ms) VALUES (?, ?, ?)
@@ -97,7 +102,7 @@ export function voidOffers(connection: Connection, seat: SeatKey, keep: Instance
 
 function end(connection: Connection, id: OfferId): void {
   connection.sql(offerSql.unmark).run(id);
-  connection.sql(offerSql.remove).run(id);
+  connection.sql(offerSql.ended).run(id);
 }
 
 const offerOf = (connection: Connection, row: OfferRow): Offer => ({
@@ -115,6 +120,7 @@ type OfferRequest = Parameters<OfferStore["offer"]>[0];
 function offerEntries(connection: Connection, request: OfferRequest): Awaited<ReturnType<OfferStore["offer"]>> {
   const { id, donor, entries, recipientSeat, placement, nowMs } = request;
   const known = connection.sql<OfferRow>(offerSql.byId).get(id);
+  if (known?.status === "ended") return { kind: "refused", reason: "ended" };
   if (known !== undefined) return { kind: "offered" };
   const sitter = connection.sql<SitterRow>(offerSql.sitter).get(recipientSeat);
   if (sitter === undefined) return { kind: "refused", reason: "nobody" };
@@ -122,7 +128,7 @@ function offerEntries(connection: Connection, request: OfferRequest): Awaited<Re
   const isOfferable = ({ seq, acquisition }: HeldEntry): boolean =>
     connection.sql(offerSql.isOfferable).get(seq, acquisition, donor.seat, donor.instanceId) !== undefined;
   if (entries.length === 0 || !entries.every(isOfferable)) return { kind: "refused", reason: "notHeld" };
-  connection.sql(offerSql.prune).run(nowMs - acceptedOfferKeepMs);
+  connection.sql(offerSql.prune).run(nowMs - offerKeepMs);
   const seqs = JSON.stringify(entries.map((entry) => entry.seq).sort((a, b) => a - b));
   connection
     .sql(offerSql.put)
@@ -149,6 +155,7 @@ function acceptOffer(connection: Connection, { id, recipient, acquisitions }: Ac
   const row = connection.sql<OfferRow>(offerSql.byId).get(id);
   if (row?.recipient_seat !== recipient.seat || row.recipient_instance !== recipient.instanceId)
     return { kind: "conflict" };
+  if (row.status === "ended") return { kind: "conflict" };
   if (row.status === "accepted") return acceptedBefore(connection, row, recipient);
   const sitter = connection.sql<SitterRow>(offerSql.sitter).get(recipient.seat);
   if (sitter?.instance_id !== recipient.instanceId || sitter.generation !== recipient.generation)
@@ -173,6 +180,30 @@ function acceptOffer(connection: Connection, { id, recipient, acquisitions }: Ac
       );
   connection.sql(offerSql.accepted).run(id);
   return { kind: "accepted", entries: moved };
+}
+
+function cancelOffer(
+  connection: Connection,
+  { id, donor, nowMs }: Parameters<OfferStore["cancel"]>[0],
+): Awaited<ReturnType<OfferStore["cancel"]>> {
+  const row = connection.sql<OfferRow>(offerSql.byId).get(id);
+  if (row === undefined) {
+    connection.sql(offerSql.prune).run(nowMs - offerKeepMs);
+    connection.sql(offerSql.putEnded).run(id, donor.seat, donor.instanceId, nowMs);
+    return { kind: "cancelled" };
+  }
+  const isDonor = row.donor_seat === donor.seat && row.donor_instance === donor.instanceId;
+  if (!isDonor || row.status !== "open") return { kind: "conflict" };
+  end(connection, id);
+  return { kind: "cancelled" };
+}
+
+function withdrawOffer(connection: Connection, seq: JournalSeq): Awaited<ReturnType<OfferStore["withdraw"]>> {
+  const entry = connection.sql<{ offer: OfferId | null }>(offerSql.entry).get(seq);
+  if (entry === undefined) return { kind: "missing" };
+  const { changes } = connection.sql(offerSql.unwish).run(seq);
+  if (entry.offer !== null) end(connection, entry.offer);
+  return { kind: entry.offer !== null || changes > 0 ? "withdrawn" : "nothing" };
 }
 
 /** An entry of the recipient's own thread stays in its lane; any other one belongs to the recipient by assignment. */
@@ -215,14 +246,9 @@ export function offerStore(connection: Connection): OfferStore {
 
     accept: (request) => connection.write(() => acceptOffer(connection, request)),
 
-    cancel: ({ id, donor }) =>
-      connection.write(() => {
-        const row = connection.sql<OfferRow>(offerSql.byId).get(id);
-        const isDonor = row?.donor_seat === donor.seat && row.donor_instance === donor.instanceId;
-        if (!isDonor || row.status === "accepted") return { kind: "conflict" } as const;
-        end(connection, id);
-        return { kind: "cancelled" } as const;
-      }),
+    cancel: (request) => connection.write(() => cancelOffer(connection, request)),
+
+    withdraw: ({ seq }) => connection.write(() => withdrawOffer(connection, seq)),
 
     standing: ({ id, entries }) =>
       connection.read(() => {
@@ -242,15 +268,20 @@ export function offerStore(connection: Connection): OfferStore {
 
     wish: (request) => connection.write(() => wishFor(connection, request)),
 
-    takeWishes: ({ seat, instanceId }) =>
-      connection.write(() => {
-        const wishes = connection
+    takeWishes: async ({ seat, instanceId }) => {
+      const look = () =>
+        connection
           .sql<{ seq: JournalSeq; recipient_seat: SeatKey }>(offerSql.wishes)
           .all(seat, instanceId)
           .map((row) => ({ seq: row.seq, recipientSeat: row.recipient_seat }));
+      // Asked often and answered "none": that must not take the lock that writers need.
+      if ((await connection.read(look)).length === 0) return [];
+      return connection.write(() => {
+        const wishes = look();
         for (const { seq } of wishes) connection.sql(offerSql.unwish).run(seq);
         return wishes;
-      }),
+      });
+    },
 
     sitterOn: ({ chatId, threadId }) =>
       connection.read(() => connection.sql<{ seat: SeatKey }>(offerSql.sitterOn).get(chatId, threadId)?.seat ?? null),

@@ -11,6 +11,9 @@ import { deliveryMachine } from "../../../machines/delivery.machine.ts";
 import type { DeliveryEvent } from "../../../machines/delivery.machine.ts";
 import { groupingMachine } from "../../../machines/grouping.machine.ts";
 import type { GroupingEvent } from "../../../machines/grouping.machine.ts";
+import { handoffDonorMachine } from "../../../machines/handoffDonor.machine.ts";
+import type { DonorEvent } from "../../../machines/handoffDonor.machine.ts";
+import { handoffRecipientMachine } from "../../../machines/handoffRecipient.machine.ts";
 import { instanceMachine } from "../../../machines/instance.machine.ts";
 import type { InstanceEvent } from "../../../machines/instance.machine.ts";
 import { leaseMachine } from "../../../machines/lease.machine.ts";
@@ -93,6 +96,14 @@ export const charts: readonly CataloguedChart[] = [
     events: eventsOf<GroupingEvent>({ "part.arrived": true, "group.close": true }),
     companions: [],
   },
+  {
+    file: "handoffDonor.machine.ts",
+    machine: handoffDonorMachine,
+    events: eventsOf<DonorEvent>({ "offer.recall": true }),
+    companions: [],
+  },
+  // Its event type says so: it is sent none.
+  { file: "handoffRecipient.machine.ts", machine: handoffRecipientMachine, events: [], companions: [] },
   {
     file: "instance.machine.ts",
     machine: instanceMachine,

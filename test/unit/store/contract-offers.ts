@@ -47,6 +47,7 @@ const accepting = (store: Store, n = 2, g = "g2", given: readonly string[] = ["b
     recipient: { ...who(n), generation: the.generation(g) },
     acquisitions: given.map(acquisitionId),
   });
+const cancelling = (store: Store, n = 1) => store.offers.cancel({ id, donor: who(n), nowMs: at });
 const settle = (store: Store, seq: number, acquisition: string) =>
   store.work.settle({ ...held(seq, acquisition), nowMs: at });
 
@@ -115,7 +116,7 @@ function offeringContract(make: () => Promise<Harness>): void {
     expect(first).toMatchObject({ kind: "accepted", entries: [{ acquisition: "b1" }, { acquisition: "b2" }] });
     // The answer was lost, and it is asked again with others.
     expect(await accepting(store, 2, "g2", ["c1", "c2"])).toEqual(first);
-    expect(await store.offers.cancel({ id, donor: who(1) })).toEqual({ kind: "conflict" });
+    expect(await cancelling(store)).toEqual({ kind: "conflict" });
     expect(await settle(store, 1, "a1")).toEqual({ kind: "notYours" });
     expect(await settle(store, 1, "b1")).toEqual({ kind: "settled" });
     expect(await store.offers.standing({ id, entries: [held(2, "a2")] })).toEqual({ kind: "gone" });
@@ -126,11 +127,28 @@ function offeringContract(make: () => Promise<Harness>): void {
     await furnished(store);
     await offering(store);
     expect(await store.offers.standing({ id, entries: [held(1, "a1"), held(2, "a2")] })).toEqual({ kind: "open" });
-    expect(await store.offers.cancel({ id, donor: who(2) })).toEqual({ kind: "conflict" });
-    expect(await store.offers.cancel({ id, donor: who(1) })).toEqual({ kind: "cancelled" });
-    expect(await store.offers.cancel({ id, donor: who(1) })).toEqual({ kind: "conflict" });
+    expect(await cancelling(store, 2)).toEqual({ kind: "conflict" });
+    expect(await cancelling(store)).toEqual({ kind: "cancelled" });
+    expect(await cancelling(store)).toEqual({ kind: "conflict" });
     expect(await accepting(store)).toEqual({ kind: "conflict" });
     expect(await settle(store, 1, "a1")).toEqual({ kind: "settled" });
+  });
+
+  test("updates/Q-55: an offer that was cancelled before its request arrived is never made", async ({ store }) => {
+    await furnished(store);
+    expect(await cancelling(store)).toEqual({ kind: "cancelled" });
+    expect(await offering(store)).toEqual({ kind: "refused", reason: "ended" });
+    expect(await settle(store, 1, "a1")).toEqual({ kind: "settled" });
+  });
+
+  test("updates/Q-55: a request that comes after its offer has ended does not make it again", async ({ store }) => {
+    await furnished(store);
+    await offering(store);
+    await store.seats.release(who(2));
+    const again = { ...who(2), incarnation: the.incarnation(2), expected: null, threadGraceMs: null };
+    await store.seats.claim(again);
+    expect(await offering(store)).toEqual({ kind: "refused", reason: "ended" });
+    expect(await store.offers.standing({ id, entries: [held(1, "a1"), held(2, "a2")] })).toEqual({ kind: "returned" });
   });
 
   test("updates/Q-48, T-85, T-91: only the recipient that was named accepts, under its current generation", async ({
@@ -248,6 +266,21 @@ function wishesContract(make: () => Promise<Harness>): void {
     expect(await store.offers.takeWishes(who(1))).toEqual([]);
     const [head] = await store.journal.heads({ ...the.oneEach, except: [], limit: 9 });
     expect(head).toMatchObject({ updateId: 3, assignedTo: the.seat(2) });
+  });
+
+  test("what was wished or offered can be withdrawn from outside, until it has happened", async ({ store }) => {
+    await furnished(store);
+    const withdraw = (seq: number) => store.offers.withdraw({ seq: journalSeq(seq) });
+    expect(await withdraw(9)).toEqual({ kind: "missing" });
+    expect(await withdraw(1)).toEqual({ kind: "nothing" });
+    await store.offers.wish({ seq: journalSeq(1), recipientSeat: the.seat(2), nowMs: at });
+    expect(await withdraw(1)).toEqual({ kind: "withdrawn" });
+    expect(await store.offers.takeWishes(who(1))).toEqual([]);
+    await offering(store);
+    expect(await withdraw(2)).toEqual({ kind: "withdrawn" });
+    expect(await accepting(store)).toEqual({ kind: "conflict" });
+    expect(await settle(store, 1, "a1")).toEqual({ kind: "settled" });
+    expect(await withdraw(1)).toEqual({ kind: "missing" });
   });
 
   test("the list shows what waits and who has what", async ({ store }) => {
