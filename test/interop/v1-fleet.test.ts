@@ -57,11 +57,16 @@ function startV1Leader(agentDir: string) {
       JSON.stringify({ default: { ...record, heartbeatMs: Date.now() } }),
     );
   const seen: Json[] = [];
+  const moods = { refusals: 0 };
   const sockets = new Set<net.Socket>();
   const answer = (request: Json): Json => {
     const ack = { kind: "bus.ack", requestId: request["requestId"] };
     if (request["auth"] !== secret) return { ...ack, ok: false, message: "Unauthorized Telegram bus envelope." };
     seen.push(request);
+    if (request["kind"] === "follower.register" && moods.refusals > 0) {
+      moods.refusals -= 1;
+      return { ...ack, ok: false, protocol, message: "not now" };
+    }
     if (request["kind"] === "follower.register")
       return { ...ack, ok: true, protocol, result: { chatId: owner, threadId: 42, slot: "B", threadName: "Beryl" } };
     if (request["kind"] === "follower.heartbeat") return { ...ack, ok: true, result: { eligibleElectionSlots: ["B"] } };
@@ -92,13 +97,60 @@ function startV1Leader(agentDir: string) {
     await gone;
   };
   onTestFinished(die);
-  return { seen, die, record, folder, of: (kind: string) => seen.filter((each) => each["kind"] === kind) };
+  /** Ends every connection, and refuses so many registrations after. */
+  const drop = (refusals: number): void => {
+    moods.refusals = refusals;
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    drop,
+    seen,
+    die,
+    record,
+    folder,
+    of: (kind: string) => seen.filter((each) => each["kind"] === kind),
+  };
 }
 
 const deliveryId = (key: string, sourceUpdateId: number): string =>
   `telegram-follower-v1-${createHash("sha256")
     .update(JSON.stringify({ version: 1, kind: "leader.forwardMessage", recipientBindingKey: key, sourceUpdateId }))
     .digest("hex")}`;
+
+test("protocol/S-52 a host that throws when it is told of trouble is recorded, and recovery completes", async () => {
+  const home = mkdtempSync(path.join(os.tmpdir(), "pl-fleet-"));
+  const agentDir = path.join(home, "agent");
+  onTestFinished(() => {
+    rmSync(home, { recursive: true, force: true });
+  });
+  const emulator = await startEmulator({ token });
+  onTestFinished(() => emulator.close());
+  const v1 = startV1Leader(agentDir);
+  const recorded: string[] = [];
+  const ours = await createInstance({
+    token,
+    user: owner,
+    home,
+    apiRoot: emulator.apiRoot,
+    name: "ours",
+    compat: { agentDir },
+    log: {
+      event: (_level, phase, fields) => {
+        if (phase === "handler-threw") recorded.push(String(fields["reason"]));
+      },
+    },
+  });
+  onTestFinished(() => ours.stop());
+  await ours.ready;
+  ours.on("error", () => {
+    throw new Error("a dead context");
+  });
+  v1.drop(2);
+  await until("it is registered again", () => v1.of("follower.register").length === 4);
+  await until("it beats again", () => v1.seen.at(-1)?.["kind"] === "follower.heartbeat");
+  expect(recorded).toEqual(["Error: a dead context", "Error: a dead context"]);
+  expect(await ours.call("sendMessage", { text: "hi" })).toMatchObject({ message_id: 7 });
+}, 30_000);
 
 test("protocol/S-73, S-80, S-47 ours joins a v1 leader, admits its forwards once, and takes over when it dies", async () => {
   const home = mkdtempSync(path.join(os.tmpdir(), "pl-fleet-"));
