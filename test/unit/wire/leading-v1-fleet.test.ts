@@ -1,7 +1,9 @@
 /** An instance of ours that comes to lead a fleet of v1 processes, and goes again. */
 import { expect, test } from "vitest";
+import type { ListenRequest } from "../../../services/ports.ts";
 import { settled } from "../../support/wire/manual-clock.ts";
-import { roleIn, startFollower, until } from "../../support/wire/follower.ts";
+import { owner } from "../../support/wire/leader.ts";
+import { roleIn, startFollower, until, V1Leader } from "../../support/wire/follower.ts";
 import type { FleetOptions, FleetWorld } from "../../support/wire/follower.ts";
 
 /** The v1 leader's process ends without a word. */
@@ -61,4 +63,46 @@ test("protocol/P-2 a record that could not be given back is kept under its epoch
   await until(world, () => refused > 0);
   await until(world, () => roleIn(world) === "leader" && world.instance.actor.getSnapshot().context.epoch > before);
   expect(owners.record).toMatchObject({ pid: 1000, leaderEpoch: "epoch-of-ours-1" });
+});
+
+const boundThreads = async ({ store }: FleetWorld) =>
+  (await store.threads.view()).bindings.map(({ thread, seat }) => ({ ...thread, seat }));
+
+test("protocol/S-53, EL-7 promoted, the thread that the v1 leader gave is kept: bound after the record was taken and before the endpoint opens", async () => {
+  const world = await startFollower();
+  const { transport } = world.instance.runtime.ports;
+  const listen = transport.listen.bind(transport);
+  const seen: unknown[] = [];
+  const look = async (when: string) =>
+    void seen.push([when, world.owners.record?.pid === 1000, (await boundThreads(world)).length]);
+  Object.assign(transport, {
+    listen: async (request: ListenRequest) => {
+      await look("the endpoint opens");
+      return listen(request);
+    },
+  });
+  await look("following");
+  await dies(world);
+  await until(world, () => roleIn(world) === "leader");
+  expect(seen).toEqual([
+    ["following", false, 0],
+    ["the endpoint opens", true, 1],
+  ]);
+  const kept = { target: { chatId: owner, threadId: 42 }, slot: "B", threadName: "Beryl" };
+  expect(await boundThreads(world)).toEqual([expect.objectContaining(kept)]);
+  expect(world.instance.runtime.board.place?.thread).toEqual(kept);
+  expect(world.telegram.of("createForumTopic")).toEqual([]);
+});
+
+test("protocol/S-53 lost, the bindings are as they were, and the thread is carried to the winner", async () => {
+  const world = await startFollower();
+  const rival = new V1Leader(world, 3000);
+  await world.v1.close();
+  world.owners.alive.delete(world.v1.pid);
+  world.owners.alive.add(rival.pid);
+  world.owners.record = rival.record;
+  await rival.serve();
+  await until(world, () => rival.of("follower.register").length === 1);
+  expect(await boundThreads(world)).toEqual([]);
+  expect(rival.registration.target).toEqual({ chatId: owner, threadId: 42 });
 });
