@@ -8,37 +8,13 @@
  * `forwarded` (the first update of each thread has arrived, the answers are thrown away), `acked` (all were answered and
  * noted; the poll that would confirm the batch to Telegram has not left).
  */
-import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { systemClock } from "../../../adapters/host/clock.ts";
-import { systemIds } from "../../../adapters/host/ids.ts";
-import { systemProcesses } from "../../../adapters/host/processes.ts";
-import { openSqliteStore } from "../../../adapters/store/sqlite/index.ts";
-import { createTelegramClient } from "../../../adapters/telegram/client/index.ts";
-import { createUnixTransport } from "../../../adapters/transport/unix/transport.ts";
-import { sameSecret } from "../../../adapters/transport/wire/secret.ts";
-import { stateFolder, version } from "../../../index.ts";
-import { chatId } from "../../../machines/ids.ts";
-import { roleOf } from "../../../machines/role.rules.ts";
-import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
-import { defaultMembershipTimings } from "../../../machines/membership.machine.ts";
-import { defaultSeatTimings } from "../../../machines/registration.machine.ts";
-import { capability, protocolVersion } from "../../../machines/wire/constants.ts";
 import type { HandedUpdate } from "../../../services/queue.ts";
-import { composeInstance } from "../../../services/instance.ts";
 import type { Link, Store, TelegramApi, Transport } from "../../../services/ports.ts";
+import { openProgramInstance, tell } from "./program-instance.ts";
 
 type Step = "received" | "admitted" | "forwarded" | "acked";
 const wanted = process.env["PARTYLINE_TEST_STEP"] as Step; // set by the test, one of the four
-
-function must(name: string): string {
-  const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set`);
-  return value;
-}
-
-/** Written at once, for nothing else of this process may come to pass. */
-const tell = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
 function die(step: Step): never {
   tell({ type: "step", step });
@@ -124,74 +100,19 @@ function withPollStep(telegram: TelegramApi): TelegramApi {
   };
 }
 
-const token = must("TELEGRAM_BOT_TOKEN");
-const folder = stateFolder({ token, home: must("PARTYLINE_HOME") });
-const user = Number(must("PARTYLINE_USER"));
-const clock = systemClock();
-const ids = systemIds();
-const processes = systemProcesses();
-const store = await openSqliteStore({ folder, clock });
-if ("kind" in store) throw new Error(store.reason);
 const open = new Map<string, HandedUpdate>();
-
-const composed = composeInstance(
-  {
-    stage: { clock, log: { event: () => undefined }, inspect: () => undefined },
-    counters: { count: () => undefined },
-    ids,
-    processes,
-    store: withStoreSteps(store),
-    transport: withTransportSteps(createUnixTransport({ folder, clock, counters: { count: () => undefined } })),
-    telegram: withPollStep(createTelegramClient({ token, apiRoot: must("PARTYLINE_API_ROOT") })),
-    v1: null,
+const composed = await openProgramInstance({
+  host: "updates",
+  store: withStoreSteps,
+  transport: withTransportSteps,
+  telegram: withPollStep,
+  handOut: (handed) => {
+    open.set(handed.id, handed);
+    const { id, update, redelivered } = handed;
+    tell({ type: "update", id, update, ...(redelivered ? { redelivered } : {}) });
+    return Promise.resolve();
   },
-  {
-    me: ids.instanceId(process.pid, clock.nowMs()),
-    incarnation: processes.own(),
-    secret: ids.secret(),
-    name: process.argv[process.argv.indexOf("--name") + 1] ?? "L",
-    audience: { user, chat: chatId(user) },
-    identity: {
-      protocolVersion,
-      runtimeBuild: version,
-      capabilities: [capability.durableAdmission, capability.sharedStore],
-    },
-    ack: "explicit",
-    host: "updates",
-    lease: defaultLeaseTimings,
-    seats: defaultSeatTimings,
-    membership: defaultMembershipTimings,
-    pollSeconds: 30,
-    capabilityMs: 2_500,
-    threadGraceMs: 600_000,
-    unprovableAfterMs: null,
-  },
-  {
-    isSecret: sameSecret,
-    // What was handed out is settled by lines on stdin: no handler runs between them.
-    drained: () => Promise.resolve(),
-    handOut: (handed) => {
-      open.set(handed.id, handed);
-      const { id, update, redelivered } = handed;
-      tell({ type: "update", id, update, ...(redelivered ? { redelivered } : {}) });
-      return Promise.resolve();
-    },
-    runTurn: () => Promise.resolve(),
-    commandDone: () => undefined,
-  },
-);
-
-let role = "none";
-composed.actor.on("instance.ready", ({ thread }) => {
-  const shown =
-    thread === null
-      ? null
-      : { chatId: thread.target.chatId, threadId: thread.target.threadId, slot: thread.slot, name: thread.threadName };
-  tell({ type: "ready", instanceId: composed.runtime.settings.me, role, thread: shown });
-});
-composed.actor.subscribe((snapshot) => {
-  const next = roleOf(snapshot);
-  if (next !== role) tell({ type: "role", role: (role = next), epoch: snapshot.context.epoch });
+  runTurn: () => Promise.resolve(),
 });
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { type, id } = JSON.parse(line) as { type: string; id: string }; // the test's own lines
