@@ -11,6 +11,7 @@
  * Invariants: instance/leadsOnlyWhatItHolds, instance/pollsOnlyAsLeader, polling/neverTwo.
  */
 import { assign, emit, sendTo, setup } from "xstate";
+import type { CapabilityFact } from "./capability.machine.ts";
 import type { BoundThread, ChatId, Epoch, InstanceId, SeatKey } from "./ids.ts";
 import type { PollingCommand, PollingFact } from "./polling.machine.ts";
 import { provisioningMachine } from "./provisioning.machine.ts";
@@ -54,7 +55,13 @@ export interface DispatcherFact {
 export type DispatcherCommand = { readonly type: "journal.changed" };
 
 export type ActivationEvent =
-  ReconciliationFact | ActivationCommand | EndpointFact | DispatcherFact | PollingFact | CompanionFailed;
+  | CapabilityFact
+  | ReconciliationFact
+  | ActivationCommand
+  | EndpointFact
+  | DispatcherFact
+  | PollingFact
+  | CompanionFailed;
 
 export type ActivationFact =
   /** `thread` is null while ours could not be had: the others are served all the same. */
@@ -114,6 +121,8 @@ const base = setup({
     poller: companion<PollingCommand, { readonly epoch: Epoch }>("poller"),
     /** Threads against reality, for as long as followers can reach us. */
     reconciliation: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("reconciliation"),
+    /** Whether the chat still has threads; what it finds is for whoever makes calls. */
+    capability: companion<{ readonly type: "never" }>("capability"),
   },
   delays: {
     retryPause: ({ context }) =>
@@ -157,6 +166,7 @@ export const activationMachine = createMachine({
     "reconciliation.planned": {},
     "reconciliation.acted": {},
     "reconciliation.fenced": {},
+    "capability.judged": {},
     "companion.failed": {
       target: ".rollingBack",
       actions: emit(({ event }) => troubled("unavailable", `${event.companion}: ${event.reason}`)),
@@ -348,6 +358,7 @@ export const activationMachine = createMachine({
             { src: "dispatcher", id: "dispatcher", input: epochOnly },
             { src: "poller", id: "poller", input: epochOnly },
             { src: "reconciliation", id: "reconciliation", input: epochOnly },
+            { src: "capability", id: "capability" },
           ],
           on: {
             "reconciliation.fenced": "#activation.fencedOff",

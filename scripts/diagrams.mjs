@@ -16,6 +16,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { activationMachine } from "../machines/activation.machine.ts";
+import { capabilityMachine } from "../machines/capability.machine.ts";
 import { cleanupMachine } from "../machines/cleanup.machine.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
 import { groupingMachine } from "../machines/grouping.machine.ts";
@@ -43,6 +44,7 @@ const machines = [
   pollingMachine,
   deliveryMachine,
   reconciliationMachine,
+  capabilityMachine,
   registrationMachine,
   provisioningMachine,
   cleanupMachine,

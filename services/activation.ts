@@ -6,16 +6,17 @@
  */
 import { fromPromise } from "xstate";
 import { activationMachine } from "../machines/activation.machine.ts";
-import type { SeatKey } from "../machines/ids.ts";
+import type { Epoch, SeatKey } from "../machines/ids.ts";
 import type { ActivationStart } from "../machines/instance.machine.ts";
 import type { IdentifyAnswer, SeatOwnAnswer, SeatOwnInput } from "../machines/activation.machine.ts";
-import { asBody } from "../machines/calls.rules.ts";
+import type { CapabilityFact } from "../machines/capability.machine.ts";
+import type { ReconciliationFact } from "../machines/reconciliation.machine.ts";
 import type { PollingFact } from "../machines/polling.machine.ts";
 import { isNews } from "../machines/provisioning.machine.ts";
 import { AgentDesk } from "./agents.ts";
+import { identify, provideCapability } from "./capability.ts";
 import { FollowerLinks } from "./follower-links.ts";
 import type { Inbox } from "./inbox.ts";
-import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import { announceThread } from "./notices.ts";
 import { provideDispatcher } from "./dispatcher.ts";
 import { provideEndpoint } from "./leader-endpoint.ts";
@@ -24,27 +25,12 @@ import type { SecretCheck } from "./leader-handler.ts";
 import { createPollingNotes, healthOf, providePolling } from "./polling.ts";
 import { provideProvisioning } from "./provisioning.ts";
 import { provideReconciliation } from "./reconciliation.ts";
+import type { ReconciliationSide } from "./reconciliation.ts";
 import { createSignal } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { Seats } from "./seats.ts";
 import { bare, hostChart } from "./stage.ts";
-
-async function identify(runtime: Runtime): Promise<IdentifyAnswer> {
-  const outcome = await callAsLeader(runtime, { method: "getMe", payload: {}, epoch: null });
-  switch (outcome.kind) {
-    case "ok":
-      return { kind: asBody(outcome.result)?.["has_topics_enabled"] === true ? "topics" : "noTopics" };
-    case "throttled":
-      return { kind: "unavailable", reason: reasonOf(outcome), afterMs: outcome.retryAfterMs };
-    case "rejected":
-      return outcome.error.error_code === 401 || outcome.error.error_code === 404
-        ? { kind: "unauthorized", reason: reasonOf(outcome) }
-        : { kind: "unavailable", reason: reasonOf(outcome), afterMs: 0 };
-    case "notSent":
-    case "ambiguous":
-      return { kind: "unavailable", reason: reasonOf(outcome), afterMs: 0 };
-  }
-}
+import { Topics } from "./topics.ts";
 
 /** Seats us on our own seat and puts the place on the board, where calls and claims find it. */
 async function seatOwn(
@@ -78,10 +64,34 @@ async function seatOwn(
   return { kind: "committed" };
 }
 
+/** Between looks at the bot while nothing is wrong with it, in milliseconds (threads §6.4). */
+const healthMs = 60_000;
+
 function healthAfter(fact: PollingFact): (typeof healthOf)[keyof typeof healthOf] | null {
   if (fact.type === "polling.answered") return healthOf.ok;
   return fact.type === "polling.troubled" ? healthOf[fact.trouble] : null;
 }
+
+const capabilityIn = (runtime: Runtime, topics: Topics, note: ReturnType<typeof createPollingNotes>) => ({
+  id: `${runtime.settings.me}/capability`,
+  chart: () => bare(provideCapability(runtime, topics)),
+  input: () => ({ capabilityMs: runtime.settings.capabilityMs, healthMs }),
+  onFact: (fact: CapabilityFact) => {
+    if (!topics.onFact(fact)) return;
+    runtime.ports.stage.log.event("warn", "topics-mode", { topics: fact.verdict });
+    note(topics.areOff ? healthOf.topicsOff : healthOf.ok);
+  },
+});
+
+const reconciliationIn = (runtime: Runtime, epoch: Epoch, side: ReconciliationSide) => ({
+  id: `${runtime.settings.me}/reconciliation`,
+  chart: () => bare(provideReconciliation(runtime, epoch, side)),
+  input: () => ({ epoch }),
+  onFact: (fact: ReconciliationFact) => {
+    if (fact.type === "reconciliation.acted")
+      runtime.ports.stage.log.event("info", fact.type, { ...fact.action, outcome: fact.outcome });
+  },
+});
 
 /** The activation chart for one grant, its slots filled with a leader's side of its own. */
 export function provideActivation(
@@ -105,15 +115,17 @@ export function provideActivation(
   const handler = new LeaderHandler(runtime, { seats, links, agents }, isSecret);
   const note = createPollingNotes(runtime, epoch);
 
+  const topics = new Topics(stage.clock);
   const onPollingFact = (fact: PollingFact): void => {
     const health = healthAfter(fact);
-    if (health !== null) note(health);
+    if (health !== null) note(health === healthOf.ok && topics.areOff ? healthOf.topicsOff : health);
     if (fact.type === "polling.idsAccepted") stage.log.event("warn", fact.type, { ...fact });
     if (fact.type === "polling.troubled")
       stage.log.event("warn", "polling-troubled", { trouble: fact.trouble, reason: fact.reason });
   };
 
   runtime.board.agents = agents;
+  runtime.board.topics = topics;
   const machine = activationMachine.provide({
     actors: {
       identify: fromPromise<IdentifyAnswer>(async () => {
@@ -127,15 +139,8 @@ export function provideActivation(
         prepare: () => seats.adopt(),
         handle: (request, from) => handler.handle(request, from),
       }),
-      reconciliation: hostChart(stage, {
-        id: `${runtime.settings.me}/reconciliation`,
-        chart: () => bare(provideReconciliation(runtime, epoch, { heldSeats, changed: seatsChanged })),
-        input: () => ({ epoch }),
-        onFact: (fact) => {
-          if (fact.type === "reconciliation.acted")
-            stage.log.event("info", fact.type, { ...fact.action, outcome: fact.outcome });
-        },
-      }),
+      reconciliation: hostChart(stage, reconciliationIn(runtime, epoch, { heldSeats, changed: seatsChanged })),
+      capability: hostChart(stage, capabilityIn(runtime, topics, note)),
       dispatcher: provideDispatcher(runtime, side, { seatsChanged, admitted }),
       poller: hostChart(stage, {
         id: `${runtime.settings.me}/poller`,
@@ -153,6 +158,7 @@ export function provideActivation(
       seats.stop();
       runtime.board.place = null;
       if (runtime.board.agents === agents) runtime.board.agents = null;
+      if (runtime.board.topics === topics) runtime.board.topics = null;
       runtime.onWayChanged.fire();
     },
   };

@@ -64,6 +64,9 @@ async function findOwner(
     const owner = await store.ownership.ownerOf(facts.chat, facts.message);
     if (owner !== null) return to(owner);
   }
+  // Threads are off: what is written to all of us is ours.
+  if (facts.thread === null && facts.chat !== null && place !== null && runtime.board.topics?.areOff === true)
+    return to(place.seat);
   if (facts.chat === null || facts.thread === null) return { kind: "nowhere", reason: "outside-every-thread" };
   const target: ThreadTarget = { chatId: facts.chat, threadId: facts.thread };
   if (place?.thread?.target.threadId === facts.thread) return to(place.seat);

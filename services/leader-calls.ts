@@ -12,6 +12,7 @@ import type { Epoch } from "../machines/ids.ts";
 import { isOwnRecord } from "../machines/owner.rules.ts";
 import type { CallLimits, CallOutcome, UploadFile } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
+import { withTopics } from "./topics.ts";
 
 /** Kept of the lease after a call's budget, in milliseconds: time to notice and to step down. */
 const leaseMarginMs = 500;
@@ -28,14 +29,16 @@ export interface LeaderCall {
 export const callAsLeader = (runtime: Runtime, { method, payload, epoch }: LeaderCall): Promise<CallOutcome> =>
   whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.call(method, payload, limits));
 
-/** A call that an instance waits for: probes of threads come after it. */
-export const sendAsLeader = (runtime: Runtime, call: LeaderCall): Promise<CallOutcome> =>
-  runtime.probes.ahead(() => callAsLeader(runtime, call));
+/** A call that an instance waits for: probes of threads come after it. While the chat has no threads it goes elsewhere. */
+export const sendAsLeader = (runtime: Runtime, asked: LeaderCall): Promise<CallOutcome> =>
+  withTopics(runtime, asked, (call) => runtime.probes.ahead(() => callAsLeader(runtime, call)));
 
-export const uploadAsLeader = (runtime: Runtime, call: LeaderCall, file: UploadFile): Promise<CallOutcome> =>
-  runtime.probes.ahead(() =>
-    whileLeading(runtime, call.epoch, (limits) =>
-      runtime.ports.telegram.upload(call.method, call.payload, file, limits),
+export const uploadAsLeader = (runtime: Runtime, asked: LeaderCall, file: UploadFile): Promise<CallOutcome> =>
+  withTopics(runtime, asked, (call) =>
+    runtime.probes.ahead(() =>
+      whileLeading(runtime, call.epoch, (limits) =>
+        runtime.ports.telegram.upload(call.method, call.payload, file, limits),
+      ),
     ),
   );
 

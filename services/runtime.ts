@@ -70,6 +70,13 @@ export interface LeaderLink {
   readonly dialect: Dialect;
 }
 
+/** Whether the chat has threads at present. */
+export interface TopicsJudge {
+  readonly areOff: boolean;
+  /** Has somebody look, and resolves with what comes of it; `on` when nothing does in time. */
+  judge(): Promise<"on" | "off">;
+}
+
 /** Facts that change while the instance lives; who writes them is named with each. */
 export interface Board {
   /** Written by `membership.ts` while following, by `activation.ts` while leading; null while neither. */
@@ -87,6 +94,8 @@ export interface Board {
   lastThread: BoundThread | null;
   /** Who can be written to, while we lead. Written by `activation.ts` with `place`. */
   agents: Desk | null;
+  /** Whether the chat has threads at present, while we lead the bus. Written by `activation.ts`. */
+  topics: TopicsJudge | null;
   /** Slots of the followers that our last leader told of (protocol §5.10). Written by `membership.ts`. */
   roster: readonly string[];
 }
@@ -98,6 +107,7 @@ export const emptyBoard = (): Board => ({
   isOver: false,
   lastThread: null,
   agents: null,
+  topics: null,
   roster: [],
 });
 

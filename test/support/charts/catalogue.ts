@@ -6,6 +6,8 @@
 import type { AnyStateMachine } from "xstate";
 import { activationMachine } from "../../../machines/activation.machine.ts";
 import type { ActivationEvent } from "../../../machines/activation.machine.ts";
+import { capabilityMachine } from "../../../machines/capability.machine.ts";
+import type { CapabilityEvent } from "../../../machines/capability.machine.ts";
 import { cleanupMachine } from "../../../machines/cleanup.machine.ts";
 import { deliveryMachine } from "../../../machines/delivery.machine.ts";
 import type { DeliveryEvent } from "../../../machines/delivery.machine.ts";
@@ -74,13 +76,20 @@ export const charts: readonly CataloguedChart[] = [
       "endpoint.open": true,
       "endpoint.failed": true,
       "dispatcher.fenced": true,
+      "capability.judged": true,
       "reconciliation.planned": true,
       "reconciliation.acted": true,
       "reconciliation.fenced": true,
       ...pollingFacts,
       "companion.failed": true,
     }),
-    companions: ["endpoint", "dispatcher", "poller", "reconciliation"],
+    companions: ["endpoint", "dispatcher", "poller", "reconciliation", "capability"],
+  },
+  {
+    file: "capability.machine.ts",
+    machine: capabilityMachine,
+    events: eventsOf<CapabilityEvent>({ "capability.doubted": true, "companion.failed": true }),
+    companions: ["watchDoubts"],
   },
   // Its event type says so: it is sent none.
   { file: "cleanup.machine.ts", machine: cleanupMachine, events: [], companions: [] },

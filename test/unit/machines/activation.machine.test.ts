@@ -53,6 +53,7 @@ describe("reconciliation", () => {
     expect(chart.requests).toMatchObject({ reconciliation: { epoch: 4 } });
     const { state } = chart;
     chart.send({ type: "reconciliation.planned", phase: "stable", actions: 0 });
+    chart.send({ type: "capability.judged", verdict: "on" });
     const cancel = { kind: "cancelCleanup", target: thread().target } as const;
     chart.send({ type: "reconciliation.acted", action: cancel, outcome: "done" });
     expect(chart.state).toBe(state);
@@ -421,6 +422,7 @@ it("reads like this from classic to the bus", () => {
       asks dispatcher (epoch: 4)
       asks poller (epoch: 4)
       asks reconciliation (epoch: 4)
+      asks capability
     polling.started → serving.polled.active
       emits activation.active (thread: …)
     polling.answered (added: 1) → serving.polled.active
