@@ -208,7 +208,10 @@ export class Seats {
       return;
     }
     const instanceId = fact.type === "seat.live" ? fact.sitter.instanceId : fact.instanceId;
-    if (fact.type === "seat.live") this.seatByInstance.set(instanceId, seat.key);
+    if (fact.type === "seat.live") {
+      this.seatByInstance.set(instanceId, seat.key);
+      this.displace(seat, fact.sitter);
+    }
     if (fact.type === "seat.unprovable") {
       this.doubt(seat);
       return;
@@ -216,6 +219,16 @@ export class Seats {
     const why = "why" in fact ? { why: fact.why } : {};
     this.runtime.ports.stage.log.event("info", fact.type, { seat: seat.key, instanceId, ...why });
     this.onChange(seat.key);
+  }
+
+  /** An instance and a thread have one seat (protocol P-25): whoever had either elsewhere can be written to no more. */
+  private displace(by: Seat, { instanceId, thread }: Sitter): void {
+    for (const other of this.seats.values()) {
+      const sitter = other === by ? null : routable(other);
+      if (sitter === null) continue;
+      if (sitter.instanceId !== instanceId && !sameTarget(sitter.thread.target, thread.target)) continue;
+      other.actor.send({ type: "link.closed", generation: sitter.generation });
+    }
   }
 
   /** Shown to the operator, since when and why; once for each registration. */
