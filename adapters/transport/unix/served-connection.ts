@@ -5,7 +5,7 @@
  * Does not own: what a line is answered (wire/answering.ts).
  * Invariants:
  *  - lines are started at once and concurrently; answers leave in completion order (W-6);
- *  - while `inFlightMax` requests run or `unreadBytesMax` of answers are unread, nothing is read: one greedy peer costs a
+ *  - while `inFlightMax` requests, or `inFlightLengthMax` of them, run or `unreadBytesMax` of answers are unread, nothing is read: one greedy peer costs a
  *    bounded amount of memory and no other peer notices;
  *  - answers of one turn of the event loop leave in one write;
  *  - after the peer's FIN nothing is written (W-8).
@@ -22,6 +22,8 @@ import type { Timers } from "../wire/pending.ts";
 import type { LineTap } from "./frame-tap.ts";
 
 const inFlightMax = 256;
+/** Of all requests in flight, in UTF-16 units; the one that exceeds it still runs. */
+const inFlightLengthMax = 32 * 1024 * 1024;
 const unreadBytesMax = 1024 * 1024;
 /** A peer may be silent for ever between lines, but not in the middle of one. */
 const stallMs = 60_000;
@@ -39,6 +41,7 @@ export class ServedConnection implements Inbound {
   readonly #context: ServingContext;
   readonly #splitter = new LineSplitter(lineBytesMax);
   #inFlight = 0;
+  #inFlightLength = 0;
   #outbox = "";
   #stallTimer: unknown = null;
 
@@ -86,8 +89,10 @@ export class ServedConnection implements Inbound {
       return;
     }
     this.#inFlight += 1;
+    this.#inFlightLength += line.length;
     void answer.then((text) => {
       this.#inFlight -= 1;
+      this.#inFlightLength -= line.length;
       this.#enqueue(text);
     });
   }
@@ -108,7 +113,11 @@ export class ServedConnection implements Inbound {
   }
 
   #isPressed(): boolean {
-    return this.#inFlight >= inFlightMax || this.#socket.writableLength + this.#outbox.length > unreadBytesMax;
+    return (
+      this.#inFlight >= inFlightMax ||
+      this.#inFlightLength > inFlightLengthMax ||
+      this.#socket.writableLength + this.#outbox.length > unreadBytesMax
+    );
   }
 
   #relieve(): void {

@@ -33,6 +33,9 @@ const refusal = (request: Envelope, message: string, code?: WireErrorCode): Ack 
   ...(code === undefined ? {} : { error: { code } }),
 });
 
+/** Of all answers that a ledger remembers; in UTF-16 units. A repetition of what fell out runs again. */
+const answersLengthMax = 32 * 1024 * 1024;
+
 export interface Answering {
   /** The answer to a line, encoded, when it is there at once; otherwise a promise of it, which never rejects. */
   answer(line: string, from: Inbound): string | Promise<string>;
@@ -46,7 +49,11 @@ export interface AnsweringOptions {
 }
 
 export function createAnswering({ handle, counters }: AnsweringOptions): Answering {
-  const ledger = new RequestLedger<string>(requestLedgerEntriesMax);
+  const ledger = new RequestLedger<string>({
+    entriesMax: requestLedgerEntriesMax,
+    weightMax: answersLengthMax,
+    weigh: (answer) => answer.length,
+  });
 
   async function run(request: Envelope, from: Inbound): Promise<string> {
     try {

@@ -5,7 +5,8 @@
  * is part of the key, so a wrong one cannot reach what a right one stored).
  * Invariants (P-19 to P-22):
  *  - one key runs at most once while it is remembered; an entry in flight is never evicted;
- *  - at capacity the oldest settled entry goes, by insertion order (W-25);
+ *  - at capacity the oldest settled entry goes, by insertion order (W-25); so it does while the stored answers weigh more
+ *    than allowed: what peers make us remember is bounded in bytes, not only in number;
  *  - every operation is O(1), amortised; only an entry that settled after younger ones were evicted costs O(log n).
  */
 import { MinHeap } from "./min-heap.ts";
@@ -16,6 +17,7 @@ interface Entry<Answer> {
   readonly fingerprint: string;
   answer: Promise<Answer>;
   settled: boolean;
+  weight: number;
   /** Eviction looked at it while it was in flight and moved on. */
   passed: boolean;
   next: Entry<Answer> | null;
@@ -24,17 +26,28 @@ interface Entry<Answer> {
 export type Admission<Answer> =
   { readonly kind: "new" | "repeated"; readonly answer: Promise<Answer> } | { readonly kind: "collision" | "full" };
 
+export interface LedgerLimits<Answer> {
+  /** At least 1. */
+  readonly entriesMax: number;
+  /** Of all stored answers together. */
+  readonly weightMax: number;
+  readonly weigh: (answer: Answer) => number;
+}
+
 export class RequestLedger<Answer> {
   readonly #entriesMax: number;
+  readonly #limits: LedgerLimits<Answer>;
   readonly #entries = new Map<string, Entry<Answer>>();
   /** Entries that were passed in flight and have settled since: older than everything from the cursor on. */
   readonly #late = new MinHeap<Entry<Answer>>((entry) => entry.order);
   #cursor: Entry<Answer> | null = null;
   #newest: Entry<Answer> | null = null;
   #order = 0;
+  #weight = 0;
 
-  constructor(entriesMax: number) {
-    this.#entriesMax = Math.max(1, entriesMax);
+  constructor(limits: LedgerLimits<Answer>) {
+    this.#limits = limits;
+    this.#entriesMax = Math.max(1, limits.entriesMax);
   }
 
   get size(): number {
@@ -55,15 +68,27 @@ export class RequestLedger<Answer> {
       fingerprint,
       answer,
       settled: false,
+      weight: 0,
       passed: false,
       next: null,
     };
     this.#append(entry);
-    const settle = () => {
+    const settle = (weight: number) => {
       entry.settled = true;
-      if (entry.passed && this.#entries.get(key) === entry) this.#late.push(entry);
+      if (this.#entries.get(key) !== entry) return;
+      if (entry.passed) this.#late.push(entry);
+      entry.weight = weight;
+      this.#weight += weight;
+      while (this.#weight > this.#limits.weightMax && this.#evictOldestSettled());
     };
-    answer.then(settle, settle);
+    answer.then(
+      (given) => {
+        settle(this.#limits.weigh(given));
+      },
+      () => {
+        settle(0);
+      },
+    );
     return { kind: "new", answer };
   }
 
@@ -73,6 +98,7 @@ export class RequestLedger<Answer> {
     this.#late.clear();
     this.#cursor = null;
     this.#newest = null;
+    this.#weight = 0;
   }
 
   #append(entry: Entry<Answer>): void {
@@ -92,6 +118,8 @@ export class RequestLedger<Answer> {
       if (entry.settled) oldest = entry;
       else entry.passed = true;
     }
-    return oldest !== null && this.#entries.delete(oldest.key);
+    if (oldest === null) return false;
+    this.#weight -= oldest.weight;
+    return this.#entries.delete(oldest.key);
   }
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { encodeEnvelope, parseEnvelope } from "../../../adapters/transport/wire/parse.ts";
 import type { Link } from "../../../services/ports.ts";
 import { callApi, forwardMessage, heartbeat, offer, okAck, register } from "./support/envelopes.ts";
+import { hostileBytes, hostileLine as hostileLineOf } from "../../support/wire/hostile.ts";
 import { UnixHarness, waiting } from "./support/harness.ts";
 
 let harness: UnixHarness;
@@ -19,33 +20,7 @@ const samples = [register("r"), heartbeat("h"), callApi("c", [{ a: [1] }]), forw
   (each) => encodeEnvelope(each).trimEnd(),
 );
 
-const sample = fc.constantFrom(...samples);
-/** One line without LF, as a broken or hostile peer may send it. */
-const hostileLine = fc.oneof(
-  fc.string().map((text) => text.replaceAll("\n", " ")),
-  fc.json().map((text) => text.replaceAll("\n", " ")),
-  fc.tuple(sample, fc.nat(600)).map(([line, end]) => line.slice(0, end)),
-  fc
-    .tuple(sample, fc.nat(600), fc.constantFrom('"', "{", "]", "\\", "\u0000", "0", "👍"))
-    .map(([line, at, text]) => line.slice(0, at) + text + line.slice(at + 1)),
-  // A field of another type, or of another name.
-  fc.tuple(sample, fc.nat(20), fc.jsonValue()).map(([line, at, value]) => {
-    const entries = Object.entries(JSON.parse(line) as object);
-    return JSON.stringify(
-      Object.fromEntries(entries.map(([key, old], index) => [key, index === at % entries.length ? value : old])),
-    );
-  }),
-  fc
-    .tuple(fc.constantFrom("[", '{"a":', '{"kind":['), fc.integer({ min: 1, max: 200_000 }))
-    .map(([text, times]) => text.repeat(times)),
-  fc.integer({ min: 1, max: 300_000 }).map((length) => `{"kind":"${"x".repeat(length)}"}`),
-  fc
-    .constantFrom("__proto__", "constructor", "hasOwnProperty")
-    .map((kind) => JSON.stringify({ kind, requestId: kind })),
-);
-const hostileBytes = fc
-  .uint8Array({ maxLength: 200 })
-  .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 10 ? 11 : byte))));
+const hostileLine = hostileLineOf(samples);
 
 test("protocol/V-1: no line makes the parser throw, and what it accepts it accepts again unchanged", () => {
   fc.assert(

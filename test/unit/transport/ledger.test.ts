@@ -14,8 +14,8 @@ function gate(): Gate {
 }
 
 /** A ledger whose requests run until the test settles them. */
-function ledgerOf(entriesMax: number) {
-  const ledger = new RequestLedger<string>(entriesMax);
+function ledgerOf(entriesMax: number, weightMax = Number.POSITIVE_INFINITY) {
+  const ledger = new RequestLedger<string>({ entriesMax, weightMax, weigh: (answer) => answer.length });
   const gates = new Map<string, Gate>();
   let runs = 0;
   return {
@@ -82,6 +82,22 @@ describe("request ledger", () => {
     expect(admit("e").kind).toBe("new");
     expect(admit("d").kind).toBe("repeated");
     expect(admit("old").kind).toBe("new");
+  });
+  test("protocol/O-24: answers are remembered up to a weight: the oldest settled ones go, whatever is in flight stays", async () => {
+    const { admit, settle, ledger } = ledgerOf(10, 10);
+    for (const key of ["flying", "a", "b", "c"]) admit(key);
+    await settle("a", "four");
+    await settle("b", "four");
+    expect(ledger.size).toBe(4);
+    await settle("c", "four");
+    expect(ledger.size).toBe(3);
+    expect(admit("b").kind).toBe("repeated");
+    expect(admit("a").kind).toBe("new");
+    await settle("flying", "x".repeat(11));
+    // It is the oldest, and too heavy alone.
+    expect(ledger.size).toBe(3);
+    expect(admit("flying").kind).toBe("new");
+    for (const key of ["b", "c", "a"]) expect(admit(key).kind).toBe("repeated");
   });
   test("protocol/W-26: the handler runs on a later microtask", async () => {
     const { admit, runs } = ledgerOf(2);
