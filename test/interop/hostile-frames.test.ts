@@ -297,8 +297,8 @@ test("protocol/W-7: our leader serves a v1 peer that opens a connection per requ
 
 test("protocol/V-1, A-6 and O-24: hostile frames at a live follower: no crash, right answers on the same connection, and what the leader forwards still arrives once", async () => {
   const { place, leader: link } = follower.instance.runtime.board;
-  if (place?.thread == null || link === null) throw new Error("the follower has no place");
-  const thread = place.thread.target.threadId;
+  const thread = place?.thread?.target.threadId;
+  if (thread === undefined || link === null) throw new Error("the follower has no place");
   let updates = 100_000;
   await fc.assert(
     fc.asyncProperty(...attacks(framesToFollower()), async (lines, at) => {
