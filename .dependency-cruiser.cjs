@@ -7,8 +7,9 @@
 
 /** A package, where it is installed; its bare name covers one that is not, so that a rule does not depend on it. */
 const pkg = (name) => [`^node_modules/${name}/`, `^${name}(/|$)`];
-const production = "^(index\\.ts$|cli\\.ts$|machines/|services/|adapters/|inspector/|testing/)";
-const ownCode = "^(index\\.ts$|cli\\.ts$|machines/|services/|adapters/|inspector/|testing/|examples/|test/|scripts/)";
+const production = "^((index|line)\\.ts$|cli\\.ts$|machines/|services/|adapters/|inspector/|testing/)";
+const ownCode =
+  "^((index|line)\\.ts$|cli\\.ts$|machines/|services/|adapters/|inspector/|testing/|examples/|test/|scripts/)";
 
 const error = (name, comment, from, to) => ({ name, comment, severity: "error", from, to });
 
@@ -62,7 +63,7 @@ module.exports = {
       "adapters-import-nothing-above",
       "Adapters are edges: they are given what they need by the composition root.",
       { path: "^adapters/" },
-      { path: "^(index\\.ts$|cli\\.ts$|inspector/|testing/|examples/|scripts/)" },
+      { path: "^((index|line)\\.ts$|cli\\.ts$|inspector/|testing/|examples/|scripts/)" },
     ),
     error(
       "adapters-of-one-kind-know-no-other-kind",

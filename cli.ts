@@ -4,6 +4,8 @@
  * Exit codes: 0 done, 1 failed, 2 used wrongly or cannot start with these options.
  */
 import { Command, Option } from "commander";
+import { discardDead, listDead, retryDead } from "./cli/dead.ts";
+import type { DeadFlags } from "./cli/dead.ts";
 import { runDemo, runOnTelegram } from "./cli/demo.ts";
 import { runEchoAgent } from "./cli/echo-agent.ts";
 import { runInspect, runRecord, runReplay } from "./cli/inspect.ts";
@@ -165,6 +167,33 @@ function addQueue(program: Command): void {
     });
 }
 
+function addDead(program: Command): void {
+  const dead = program
+    .command("dead")
+    .description("updates that were set aside: nobody took them, or their handler kept failing");
+  const withLetters = (command: Command): Command => withLine(command).option("--json", "as one JSON object");
+  withLetters(dead.command("list", { isDefault: true }))
+    .description("each with its reason, its age, its thread and how often it was tried")
+    .action(async (flags: DeadFlags) => {
+      process.exitCode = await listDead(flags);
+    });
+  withLetters(dead.command("retry"))
+    .argument("[id...]")
+    .option("--all", "every one of them")
+    .description("put them back: each is handled like a new update, once")
+    .action(async (ids: string[], flags: DeadFlags) => {
+      process.exitCode = await retryDead(ids, flags);
+    });
+  withLetters(dead.command("discard"))
+    .argument("[id...]")
+    .option("--all", "every one of them")
+    .option("--yes", "do not ask")
+    .description("end them for good")
+    .action(async (ids: string[], flags: DeadFlags) => {
+      process.exitCode = await discardDead(ids, flags);
+    });
+}
+
 function addInspector(program: Command): void {
   const port = (): Option =>
     new Option("--port <port>", "port of the page").argParser(portNumber).default(0, "any free one");
@@ -213,6 +242,7 @@ addDemo(program);
 addTools(program);
 addOperator(program);
 addQueue(program);
+addDead(program);
 addInspector(program);
 
 try {

@@ -6,21 +6,16 @@
  *
  * Owns: the public API and the composition of the real ports. Does not own: anything that decides (`machines/`).
  */
-import { homedir } from "node:os";
-import { existsSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { isAbsolute, join } from "node:path";
 import type { Update } from "@grammyjs/types";
 import { toPromise } from "xstate";
 import type { Actor, InspectionEvent } from "xstate";
 import { stopwatchMs, systemClock } from "./adapters/host/clock.ts";
-import { botIdOf, checkProfile, profileFolder, stateHome } from "./adapters/host/home.ts";
-import type { Checked } from "./adapters/host/home.ts";
 import { systemIds } from "./adapters/host/ids.ts";
 import { isolated } from "./adapters/host/isolated-log.ts";
 import { systemProcesses } from "./adapters/host/processes.ts";
 import { redactor } from "./adapters/host/redact.ts";
-import { openSqliteStore } from "./adapters/store/sqlite/index.ts";
 import { openOwnerStore, v1Folder } from "./adapters/store/v1-owner/index.ts";
 import { ownerSelf } from "./adapters/store/v1-owner/self.ts";
 import { createTelegramClient } from "./adapters/telegram/client/index.ts";
@@ -49,22 +44,27 @@ import { Handlers } from "./services/handlers.ts";
 import type { GivenTurn, GivenUpdate, Trouble } from "./services/handlers.ts";
 import { Counts } from "./services/counts.ts";
 import { composeInstance, type ComposedInstance } from "./services/instance.ts";
-import type { Clock, Ids, Log, Processes, Store, TelegramError } from "./services/ports.ts";
+import type { Clock, Ids, Log, Processes, TelegramError } from "./services/ports.ts";
 import type { V1Fleet } from "./services/ports/owner.ts";
 import type { HandoffOutcome } from "./services/handoff.ts";
 import { queueOf, type InstanceQueue, type TurnOf } from "./services/queue-face.ts";
 import type { CommandDone, QueuedItem } from "./services/queue.ts";
 import type { Settings } from "./services/runtime.ts";
-import { lineView, type LineQueue, type LineView, type LineWork, type MoveReply } from "./services/line-view.ts";
-import { requestOfOperator, type OperatorReply, type OperatorWish } from "./services/operator.ts";
+import type { LineQueue, LineView, LineWork, MoveReply } from "./services/line-view.ts";
+import type { OperatorReply, OperatorWish } from "./services/operator.ts";
+import type { DeadLetter, DeadLetterOutcome, DeadLetters } from "./services/dead-letters.ts";
 import { describeLine, type LineStatus } from "./services/status.ts";
 import { updatesIn, watchPorts, type Crossing } from "./services/traffic.ts";
+import { openStore, stateFolder } from "./line.ts";
 import { version } from "./version.ts";
 
 export type { Agents, AgentSelector, AgentThread, BoundThread, Epoch, InspectSettings, LineStatus, Log, Role };
 export type { LineQueue, LineView, LineWork, MoveReply };
 export type { CommandDone, HandoffOutcome, InstanceQueue, QueuedItem };
 export type { OperatorReply, OperatorWish, TelegramError, Trouble };
+export type { DeadLetter, DeadLetterOutcome, DeadLetters };
+export { askOperator, openDeadLetters, openLine, readStatus, stateFolder } from "./line.ts";
+export type { LineOptions } from "./line.ts";
 export { AgentError, CallError, StartError, version };
 
 export interface InstanceOptions {
@@ -197,63 +197,6 @@ export interface Instance {
   readonly agents: Agents;
   /** The instance chart's actor: subscribe to it, never send to it. */
   readonly actor: Actor<typeof instanceMachine>;
-}
-
-function must<Value>(checked: Checked<Value>): Value {
-  if (checked.kind === "invalid") throw new StartError(checked.message);
-  return checked.value;
-}
-
-/** The folder of a bot's profile, from the same options that `createInstance` takes. Throws a `StartError`. */
-export function stateFolder(options: LineOptions): string {
-  const home = stateHome(options.home ?? null, {
-    platform: process.platform,
-    env: process.env,
-    userHome: homedir(),
-    cwd: process.cwd(),
-  });
-  return profileFolder(home, must(botIdOf(options.token)), must(checkProfile(options.profile)), process.platform);
-}
-
-async function openStore(folder: string): Promise<Store> {
-  const opened = await openSqliteStore({ folder, clock: systemClock() });
-  if ("lease" in opened) return opened;
-  throw new StartError(opened.reason);
-}
-
-/** Who leads, the seats, the threads, the journal of a profile. Any process may ask; a status is a moment. */
-export async function readStatus(options: LineOptions): Promise<LineStatus> {
-  const view = await openLine(options);
-  try {
-    return await view.status();
-  } finally {
-    await view.close();
-  }
-}
-
-/** Which line: bot, profile, state folder. */
-export type LineOptions = Pick<InstanceOptions, "token" | "home" | "profile">;
-
-/** Rejects with a `StartError` when no instance has run there, or the store cannot be used. */
-export async function openLine(options: LineOptions): Promise<LineView> {
-  const folder = stateFolder(options);
-  if (!existsSync(folder))
-    throw new StartError(`No instance of this bot and profile has run here: there is no ${folder}.`);
-  return lineView({ store: await openStore(folder), processes: systemProcesses(), clock: systemClock() });
-}
-
-/** Asks the leader, and waits for its answer at most `patienceMs`; null = none yet, the next leader carries it out. */
-export async function askOperator(
-  options: LineOptions,
-  wish: OperatorWish,
-  patienceMs: number,
-): Promise<OperatorReply | null> {
-  const store = await openStore(stateFolder(options));
-  try {
-    return await requestOfOperator({ store, clock: systemClock(), ids: systemIds() }, wish, patienceMs);
-  } finally {
-    await store.close();
-  }
 }
 
 function openTelegram({ token, apiRoot }: InstanceOptions, folder: string): TelegramClient {

@@ -4,7 +4,7 @@
 import { systemClock } from "../adapters/host/clock.ts";
 import { readStatus } from "../index.ts";
 import type { LineStatus } from "../index.ts";
-import { tokenOf } from "./options.ts";
+import { lineOf } from "./line.ts";
 import type { LineFlags } from "./options.ts";
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
@@ -20,7 +20,8 @@ function problemsOf(status: LineStatus, nowMs: number): string[] {
   if (leader !== null && polling.health !== "ok") problems.push(`polling: ${polling.health}`);
   if (leader !== null && polling.okAtMs !== null && nowMs - polling.okAtMs > 75_000)
     problems.push(`the last successful poll was ${seconds(nowMs - polling.okAtMs)} ago`);
-  if (status.journal.deadLetters > 0) problems.push(`${String(status.journal.deadLetters)} dead letters`);
+  if (status.journal.deadLetters > 0)
+    problems.push(`${String(status.journal.deadLetters)} dead letters: see partyline dead`);
   for (const seat of status.seats)
     if (seat.process === "unverifiable")
       problems.push(`${seat.seat}: its process can be proven neither alive nor dead`);
@@ -57,11 +58,7 @@ export function statusText(status: LineStatus, nowMs: number): string {
 }
 
 export async function printStatus(flags: LineFlags & { readonly json?: boolean }): Promise<number> {
-  const status = await readStatus({
-    token: tokenOf(flags),
-    ...(flags.home === undefined ? {} : { home: flags.home }),
-    ...(flags.profile === undefined ? {} : { profile: flags.profile }),
-  });
+  const status = await readStatus(lineOf(flags));
   console.log(flags.json === true ? JSON.stringify(status) : statusText(status, systemClock().nowMs()));
   return 0;
 }

@@ -47,6 +47,7 @@ import type {
 } from "../machines/threads.rules.ts";
 import type { Ack, Envelope, RequestEnvelope } from "../machines/wire/envelopes.ts";
 
+import type { DeadLetterStore } from "./ports/dead-letters.ts";
 import type { AdmittedUpdate, JournalEntry, OfferStore, QueueStore } from "./ports/queue.ts";
 
 // ---------------------------------------------------------------------------------------------------------- host
@@ -488,6 +489,7 @@ export interface WorkStore {
   }): Promise<{ readonly kind: "returned" | "notYours" }>;
 }
 
+export type { DeadLetter, DeadLetterStore } from "./ports/dead-letters.ts";
 export type {
   AdmittedUpdate,
   HeldEntry,
@@ -544,6 +546,7 @@ export interface Store {
   readonly work: WorkStore;
   readonly queue: QueueStore;
   readonly offers: OfferStore;
+  readonly deadLetters: DeadLetterStore;
   readonly ownership: OwnershipStore;
   readonly status: StatusStore;
   close(): Promise<void>;

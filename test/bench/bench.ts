@@ -6,6 +6,7 @@
 import os from "node:os";
 import { parseArgs } from "node:util";
 import type { Result } from "./figures.ts";
+import { benchJournal } from "./journal.ts";
 import { benchPlanning } from "./planning.ts";
 import { benchFailover, benchMemory, benchStart } from "./processes.ts";
 import { benchWire } from "./wire.ts";
@@ -16,6 +17,7 @@ const suites: Readonly<Record<string, () => Promise<Result[]>>> = {
   memory: benchMemory,
   planning: benchPlanning,
   wire: benchWire,
+  journal: benchJournal,
 };
 
 const { values } = parseArgs({

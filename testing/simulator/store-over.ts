@@ -41,7 +41,8 @@ const offersOver = (ask: AskStore, offers: OfferStore): OfferStore => ({
 
 export function storeOver(request: Ask, inner: Store): Store {
   const ask: AskStore = (what, perform) => request({ what, canOutlive: true, perform });
-  const { seats, registrations, threads, cleanups, journal, work, queue, offers, ownership, status } = inner;
+  const { seats, registrations, threads, cleanups, journal, work, queue, offers, deadLetters, ownership, status } =
+    inner;
   return {
     lease: leaseOver(request, inner.lease),
     seats: {
@@ -87,6 +88,11 @@ export function storeOver(request: Ask, inner: Store): Store {
       sweep: (r) => ask(`queue.sweep ${r.seq}`, () => queue.sweep(r)),
     },
     offers: offersOver(ask, offers),
+    deadLetters: {
+      list: (limit) => ask("deadLetters.list", () => deadLetters.list(limit)),
+      retry: (r) => ask(`deadLetters.retry ${r.seq}`, () => deadLetters.retry(r)),
+      discard: (r) => ask(`deadLetters.discard ${r.seq}`, () => deadLetters.discard(r)),
+    },
     ownership: {
       record: (entries) => ask("ownership.record", () => ownership.record(entries)),
       ownerOf: (chat, message) => ask("ownership.ownerOf", () => ownership.ownerOf(chat, message)),

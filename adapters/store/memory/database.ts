@@ -58,6 +58,8 @@ export interface OpenEntry {
   readonly claim: Claim | null;
   /** Held out to another instance: nobody's to touch. */
   readonly offer: OfferId | null;
+  /** What its handler said the last time that it failed. */
+  readonly lastFailure: string | null;
 }
 
 export interface OfferState {
@@ -70,8 +72,8 @@ export interface OfferState {
   readonly offeredAtMs: number;
 }
 
-export interface DeadLetter {
-  readonly entry: JournalEntry;
+export interface KeptLetter {
+  readonly open: OpenEntry;
   readonly reason: string;
   readonly deadAtMs: number;
 }
@@ -124,7 +126,7 @@ export class MemoryDatabase {
   /** In order of the offers. */
   readonly offers = new Map<OfferId, OfferState>();
   readonly wishes = new Map<JournalSeq, SeatKey>();
-  readonly deadLetters = new Map<string, DeadLetter>();
+  readonly deadLetters = new Map<string, KeptLetter>();
   readonly owners = new Map<ChatId, Map<MessageId, SeatKey>>();
   readonly counters = new Map<string, number>();
 
@@ -164,6 +166,17 @@ export class MemoryDatabase {
         this.endOffer(id);
   }
 
+  /** A new entry, or one that was set aside and returns to its old place. */
+  addEntry(open: OpenEntry): void {
+    const { seq, updateId } = open.entry;
+    const later = [...this.updates].filter(([other]) => other > seq);
+    for (const [other] of later) this.updates.delete(other);
+    for (const [each, entry] of [[seq, open] as const, ...later]) this.updates.set(each, entry);
+    this.openKeys.add(open.key);
+    const ofId = [...(this.openById.get(updateId) ?? []), seq].sort((one, other) => one - other);
+    this.openById.set(updateId, ofId);
+  }
+
   replaceEntry(open: OpenEntry): void {
     this.updates.set(open.entry.seq, open);
   }
@@ -188,12 +201,16 @@ export class MemoryDatabase {
 
   bury(open: OpenEntry, nowMs: number): void {
     this.removeEntry(open);
-    this.tombstones.delete(open.key); // last in the order of settlement again
-    this.tombstones.set(open.key, nowMs);
-    this.forgetSettler(open.key);
+    this.putTombstone(open.key, nowMs);
     if (open.claim === null) return;
     this.settledBy.set(open.claim.acquisition, open.key);
     this.settlerOf.set(open.key, open.claim.acquisition);
+  }
+
+  putTombstone(key: string, nowMs: number): void {
+    this.tombstones.delete(key); // last in the order of settlement again
+    this.tombstones.set(key, nowMs);
+    this.forgetSettler(key);
   }
 
   /** Whether this acquisition has settled what it held: the tombstone remembers it. */

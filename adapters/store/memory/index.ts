@@ -7,6 +7,7 @@ import type { Clock, Store } from "../../../services/ports.ts";
 import { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { journalStore } from "./journal.ts";
 import { cleanupStore } from "./cleanup-store.ts";
+import { deadLetterStore } from "./dead-letters.ts";
 import { leaseStore } from "./lease.ts";
 import { offerStore } from "./offers.ts";
 import { seatStore } from "./seats.ts";
@@ -32,6 +33,7 @@ export function openMemoryStore(options: { readonly database: MemoryDatabase; re
     work: workStore(handle),
     queue: queueStore(handle),
     offers: offerStore(handle),
+    deadLetters: deadLetterStore(handle),
     ownership: ownershipStore(handle),
     status: statusStore(handle, clock),
     close: () => {

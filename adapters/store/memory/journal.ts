@@ -30,9 +30,7 @@ function add(db: MemoryDatabase, key: string, update: AdmittedUpdate, nowMs: num
   const seq = journalSeq(db.lastSeq);
   const { updateId, lane, body } = update;
   const times = { admittedAtMs: nowMs, attempts: 0, nextAttemptAtMs: nowMs, redelivered: false, assignedTo: null };
-  db.updates.set(seq, { key, claim: null, offer: null, entry: { seq, updateId, lane, body, ...times } });
-  db.openKeys.add(key);
-  db.openById.set(updateId, [...(db.openById.get(updateId) ?? []), seq]);
+  db.addEntry({ key, claim: null, offer: null, lastFailure: null, entry: { seq, updateId, lane, body, ...times } });
 }
 
 function prune(db: MemoryDatabase, nowMs: number, removedMax: number): void {
@@ -112,7 +110,7 @@ export function journalStore(handle: MemoryHandle): JournalStore {
         const open = endable(db, seq);
         if (open === null) return { kind: "missing" } as const;
         db.removeEntry(open);
-        db.deadLetters.set(open.key, { entry: open.entry, reason, deadAtMs: nowMs });
+        db.deadLetters.set(open.key, { open, reason, deadAtMs: nowMs });
         return { kind: "deadLettered" } as const;
       }),
   };

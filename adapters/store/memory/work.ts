@@ -72,12 +72,12 @@ export function workStore(handle: MemoryHandle): WorkStore {
         return { kind: "settled" } as const;
       }),
 
-    fail: ({ seq, acquisition, nextAttemptAtMs }) =>
+    fail: ({ seq, acquisition, reason, nextAttemptAtMs }) =>
       handle.run(() => {
         const open = db.heldBy({ seq, acquisition });
         if (open === null) return { kind: "notYours" } as const;
         const entry = { ...open.entry, attempts: open.entry.attempts + 1, nextAttemptAtMs };
-        db.replaceEntry({ ...open, claim: null, entry });
+        db.replaceEntry({ ...open, claim: null, entry, lastFailure: reason });
         return { kind: "returned" } as const;
       }),
   };

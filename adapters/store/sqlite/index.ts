@@ -9,6 +9,7 @@ import type { Refused } from "../errors.ts";
 import { Connection } from "./connection.ts";
 import { journalStore } from "./journal.ts";
 import { cleanupStore } from "./cleanup-store.ts";
+import { deadLetterStore } from "./dead-letters.ts";
 import { leaseStore } from "./lease.ts";
 import { openDatabase } from "./open.ts";
 import { offerStore } from "./offers.ts";
@@ -47,6 +48,7 @@ export async function openSqliteStore(options: {
     work: workStore(connection, clock),
     queue: queueStore(connection),
     offers: offerStore(connection),
+    deadLetters: deadLetterStore(connection),
     ownership: ownershipStore(connection, clock),
     status: statusStore(connection, clock),
     close: () =>

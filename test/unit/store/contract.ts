@@ -5,6 +5,7 @@
  */
 import { describe } from "vitest";
 import { cleanupsContract } from "./contract-cleanups.ts";
+import { deadLettersContract } from "./contract-dead-letters.ts";
 import { journalContract } from "./contract-journal.ts";
 import { leaseContract } from "./contract-lease.ts";
 import { offersContract } from "./contract-offers.ts";
@@ -19,6 +20,7 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
   describe(`${name} store: what is kept of threads`, () => threadsKeptContract(make));
   describe(`${name} store: clean-ups`, () => cleanupsContract(make));
   describe(`${name} store: journal`, () => journalContract(make));
+  describe(`${name} store: dead letters`, () => deadLettersContract(make));
   describe(`${name} store: queue and offers`, () => offersContract(make));
   describe(`${name} store: work, ownership, status`, () => workContract(make));
 }

@@ -235,6 +235,13 @@ const journal: fc.Arbitrary<Operation> = fc.oneof(
   fc
     .tuple(aSeq, behind)
     .map(([seq, by]) => asLeader(by, (s, e, nowMs) => s.journal.deadLetter({ epoch: e, seq, reason: "x", nowMs }))),
+  fc.tuple(aSeq, fc.boolean()).map(([seq, isRetry]): Operation => async (s, clock) => {
+    const request = { seq, nowMs: clock.nowMs() };
+    return [
+      await (isRetry ? s.deadLetters.retry(request) : s.deadLetters.discard(request)),
+      await s.deadLetters.list(9),
+    ];
+  }),
 );
 
 const work: fc.Arbitrary<Operation> = fc.oneof(
