@@ -130,6 +130,10 @@ const lineMethods = new Set(
   ].map((method) => method.toLowerCase()),
 );
 
+/** Why no instance may make this call, whatever it holds; null when some call of the method may be made. */
+export const faultOfMethod = (method: string): string | null =>
+  lineMethods.has(method.toLowerCase()) ? `${method} concerns the whole line and is not an instance's to call` : null;
+
 /** Calls that put something into a thread, and so take its id. */
 const isThreadScoped = (method: string): boolean => /^(send|copyMessage|forwardMessage)/i.test(method);
 /** Calls on the thread itself. */
@@ -180,8 +184,8 @@ function confineToAnotherThread({ method, body }: ApiCall, own: OwnThread, ownsM
 export function confineOwnCall(call: ApiCall, own: OwnThread, ownsMessages: boolean): CallVerdict {
   const { method, body } = call;
   if (body[crossTargetDeliveryMarker] === true) return confineToAnotherThread(call, own, ownsMessages);
-  if (lineMethods.has(method.toLowerCase()))
-    return refused(`${method} concerns the whole line and is not an instance's to call`);
+  const fault = faultOfMethod(method);
+  if (fault !== null) return refused(fault);
   const beyond = reachesBeyond(call, own, ownsMessages);
   if (beyond !== null) return refused(beyond);
 

@@ -7,9 +7,9 @@
  *
  * Never repeated: a call that may have been carried out, unless doing it twice is doing it once.
  */
-import { asBody, confineOwnCall, isRetrySafe } from "../machines/calls.rules.ts";
+import { asBody, confineOwnCall, faultOfMethod, isRetrySafe } from "../machines/calls.rules.ts";
 import type { ApiCall } from "../machines/calls.rules.ts";
-import { timeoutMs } from "../machines/wire/constants.ts";
+import { crossTargetDeliveryMarker, timeoutMs } from "../machines/wire/constants.ts";
 import type { Ack } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import { chatOf } from "./runtime.ts";
@@ -98,7 +98,10 @@ async function throughV1Leader(runtime: Runtime, leader: LeaderLink, place: OwnP
   const thread = place.thread?.target ?? null;
   const verdict = confineOwnCall(call, { chatId: chatOf(runtime.settings), threadId: thread?.threadId ?? null }, true);
   if (verdict.kind === "refused") return forbidden(verdict.reason);
-  const outcome = await throughLeader(runtime, leader, verdict.call);
+  // The marker is how it knows a message to another agent (protocol AC-3); it takes it off.
+  const marker = call.body[crossTargetDeliveryMarker] === true ? { [crossTargetDeliveryMarker]: true } : {};
+  const { method, body } = verdict.call;
+  const outcome = await throughLeader(runtime, leader, { method, body: { ...body, ...marker } });
   if (outcome.kind !== "noWay") await recordMessages(runtime, place.seat, verdict.call, outcome);
   return outcome;
 }
@@ -212,5 +215,8 @@ const isNoWay = <Outcome extends { readonly kind: string }>(outcome: Outcome | N
 
 /** Makes a call confined to this instance's thread; waits up to 30 s for a leader. Never rejects for what Telegram says. */
 export function callAsInstance(runtime: Runtime, call: ApiCall): Promise<CallOutcome> {
+  // Not even asked for (protocol AC-2).
+  const fault = faultOfMethod(call.method);
+  if (fault !== null) return Promise.resolve(forbidden(fault));
   return onTheWay<CallOutcome>(runtime, () => tryOnce(runtime, call));
 }

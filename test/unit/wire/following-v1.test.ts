@@ -1,8 +1,13 @@
 /** An instance of ours as a follower of a v1 leader: what it sends, what it refuses, what it does when it is not answered. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { generation, seatKey, updateId } from "../../../machines/ids.ts";
 import type { Ack } from "../../../machines/wire/envelopes.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
+import { Holdings } from "../../../services/holdings.ts";
+import { Inbox } from "../../../services/inbox.ts";
+import type { Transport } from "../../../services/ports.ts";
+import { createReceiver } from "../../../services/receiver.ts";
+import type { Runtime } from "../../../services/runtime.ts";
 import { settled } from "../../support/wire/manual-clock.ts";
 import { owner, v1Protocol } from "../../support/wire/leader.ts";
 import {
@@ -206,4 +211,29 @@ test("protocol/S-12 a thread that takes 20 s is waited for under one generation,
   expect(world.v1.of("follower.register")).toHaveLength(1);
   await give(accepted);
   await until(world, () => isRegistered(world));
+});
+
+test("protocol/O-46 two that ask for our endpoint at once share one start, and both get it once it is there", async () => {
+  const { instance } = await startFollower();
+  const { runtime } = instance;
+  const { transport } = runtime.ports;
+  const opening: (() => void)[] = [];
+  const listen: Transport["listen"] = async (request) => {
+    await new Promise<void>((resolve) => opening.push(resolve));
+    return transport.listen({ ...request, address: `${request.address}/again` });
+  };
+  const apart: Runtime = { ...runtime, ports: { ...runtime.ports, transport: { ...transport, listen } } };
+  const hand = { holdings: new Holdings(apart), isFlowing: () => true };
+  const receiver = createReceiver(apart, new Inbox(apart, hand, () => undefined), () => true);
+  onTestFinished(() => receiver.close());
+  const told: string[] = [];
+  const both = [receiver.ensure(), receiver.ensure()].map((each) => each.then((address) => told.push(address)));
+  await settled();
+  expect(opening).toHaveLength(1);
+  expect(told).toEqual([]);
+  opening[0]?.();
+  await Promise.all(both);
+  expect(new Set(told).size).toBe(1);
+  expect(told).toHaveLength(2);
+  expect(opening).toHaveLength(1);
 });
