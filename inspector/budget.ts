@@ -7,7 +7,7 @@
  * never holds more than `burstMs`, so a quiet night does not buy a long stall in the morning.
  */
 
-const burstMs = 25;
+const burstMs = 150;
 
 export class Budget {
   readonly #stopwatchMs: () => number;
@@ -27,6 +27,11 @@ export class Budget {
     this.#creditMs = Math.min(burstMs, this.#creditMs + (nowMs - this.#settledAtMs) * this.#share);
     this.#settledAtMs = nowMs;
     return this.#creditMs <= 0;
+  }
+
+  /** So much has been spent on credit that even what is never left out otherwise must be. */
+  get isOverdrawn(): boolean {
+    return this.isSpent && this.#creditMs <= -burstMs;
   }
 
   /** Runs the work and takes its time off the account. */

@@ -98,7 +98,8 @@ export class Watch {
     if (this.#audience.size === 0) return;
     this.#guarded(() => {
       if (!this.#audience.wants("message", null)) return;
-      if (this.#audience.isBehind || this.#budget?.isSpent === true) this.#audience.missed();
+      // Few beside what charts tell, and a way with a piece missing tells little: left out last.
+      if (this.#audience.isBehind || this.#budget?.isOverdrawn === true) this.#audience.missed();
       else
         this.#spend(() => {
           // Names of updates and seats pass the redactor like everything else.

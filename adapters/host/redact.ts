@@ -22,15 +22,19 @@ const entriesMax = 200;
 const textCharsMax = 16_384;
 const note = "<redacted>";
 const tokenNote = "<redacted-token>";
+/** One digit, the colon, thirty more. */
+const tokenCharsMin = 32;
 /** `%3A` is the colon in a URL. Bounded, so that a long run of digits is not scanned again from each of them. */
 const tokenForm = /\d{1,20}(?::|%3A)[A-Za-z0-9_-]{30,}/gi;
 
 /** `secrets` is asked each time: the lease's secret changes with each leader. Empty values are ignored. */
 export function redactor(secrets: () => readonly string[]): Redactor {
   const text = (plain: string): string => {
+    const exact = secrets().filter((secret) => secret !== "");
+    // Most texts are keys and words, too short to hold a secret.
+    if (plain.length < tokenCharsMin && exact.every((secret) => secret.length > plain.length)) return plain;
     let shown = plain;
     // Longest first: a secret may contain another.
-    const exact = secrets().filter((secret) => secret !== "");
     for (const secret of exact.sort((a, b) => b.length - a.length)) {
       shown = shown.replaceAll(secret, note);
       // Only plain ASCII: `encodeURIComponent` throws on half a surrogate pair.

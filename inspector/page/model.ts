@@ -1,12 +1,13 @@
 /**
  * What the page knows: frames in order, and how everything stood at each of them.
  *
- * Owns: folding frames into a state, going back to an earlier one. Does not own: the connection, drawing.
+ * Owns: folding frames into a state, going back to an earlier one. Does not own: the connection, drawing, judging.
  *
- * Invariants: at most `stepsMax` steps are kept; going to a step folds at most `keyEvery` frames.
+ * Invariants: at most about `stepsMax` steps are kept; going to a step folds at most `keyEvery` frames.
  */
 import type { NodeShown, TransitionShown } from "../charts.ts";
-import type { ActorShown, Frame, MessageBody, TimerShown } from "../frames.ts";
+import type { ActorShown, Frame, TimerShown } from "../frames.ts";
+import { frameText, nameOf, typeOf } from "./words.ts";
 
 const stepsMax = 30_000;
 const keyEvery = 500;
@@ -22,9 +23,12 @@ export interface ActorState {
   readonly value: unknown;
   readonly context: unknown;
   readonly timers: readonly TimerShown[];
-  /** Transitions of the last microstep that took any. */
+  /** Transitions of the last microstep that took any, the event they were for, and the state value that they left. */
   readonly last: readonly TransitionShown[];
   readonly event: string;
+  readonly leftValue: unknown;
+  /** An event that came after that and has moved nothing (yet). */
+  readonly unanswered: string | null;
   /** When its state value last changed; null = before we looked. */
   readonly sinceMs: number | null;
 }
@@ -40,12 +44,16 @@ export interface State {
   readonly actors: Map<string, ActorState>;
   readonly sources: Map<string, SourceState>;
   line: Readonly<Record<string, unknown>> | null;
+  /** When the line was looked at. */
+  lineAtMs: number | null;
+  /** What whoever recorded this says of it. */
   broken: readonly string[];
 }
 
 export interface Step {
   readonly number: number;
   readonly frame: Frame;
+  readonly text: string;
 }
 
 export const copyOf = (state: State): State => ({
@@ -54,7 +62,15 @@ export const copyOf = (state: State): State => ({
   sources: new Map(state.sources),
 });
 
-const keyOf = (from: string | undefined, session: string): string => `${from ?? ""}/${session}`;
+export const keyOf = (from: string | undefined, session: string): string => `${from ?? ""}/${session}`;
+
+const unseen: Pick<ActorState, "last" | "event" | "leftValue" | "unanswered" | "sinceMs"> = {
+  last: [],
+  event: "",
+  leftValue: undefined,
+  unanswered: null,
+  sinceMs: null,
+};
 
 function put(state: State, frame: Frame, shown: ActorShown, changes: Partial<ActorState> = {}): void {
   const key = keyOf(frame.from, shown.actor.session);
@@ -62,6 +78,7 @@ function put(state: State, frame: Frame, shown: ActorShown, changes: Partial<Act
   const value = shown.value ?? before?.value;
   const isMoved = before !== undefined && JSON.stringify(before.value) !== JSON.stringify(value);
   state.actors.set(key, {
+    ...(before ?? unseen),
     key,
     id: shown.actor.id,
     session: shown.actor.session,
@@ -71,9 +88,7 @@ function put(state: State, frame: Frame, shown: ActorShown, changes: Partial<Act
     value,
     context: "context" in shown ? shown.context : before?.context,
     timers: shown.timers ?? [],
-    last: before?.last ?? [],
-    event: before?.event ?? "",
-    sinceMs: isMoved ? (frame.atMs ?? null) : (before?.sinceMs ?? null),
+    ...(isMoved ? { sinceMs: frame.atMs ?? null } : {}),
     ...changes,
   });
 }
@@ -83,42 +98,49 @@ function forgetEnded(state: State): void {
   for (const actor of ended.slice(0, Math.max(0, ended.length - endedMax))) state.actors.delete(actor.key);
 }
 
+function foldTransition(state: State, frame: Extract<Frame, { kind: "transition" }>): void {
+  // Made by the inspector's own `showTransition`.
+  const taken = frame.transitions as readonly TransitionShown[];
+  const known = state.actors.get(keyOf(frame.from, frame.actor.session));
+  const moved = { last: taken, event: frame.event, leftValue: known?.value, unanswered: null };
+  const shown = { ...frame, status: known?.status ?? "active", timers: known?.timers ?? [] };
+  put(state, frame, shown, taken.length > 0 ? moved : {});
+}
+
+function foldSource(state: State, frame: Extract<Frame, { kind: "source" }>): void {
+  const { id, name = null, pid = null } = frame;
+  const isGone = frame.state === "gone";
+  state.sources.set(id, { id, name, pid, isGone });
+  if (isGone) for (const actor of [...state.actors.values()]) if (actor.from === id) state.actors.delete(actor.key);
+}
+
 export function fold(state: State, frame: Frame): void {
   switch (frame.kind) {
     case "welcome":
       for (const shown of frame.actors) put(state, frame, shown);
       return;
     case "actor":
-      put(state, frame, { ...frame, status: "active" }, { sinceMs: frame.atMs ?? null, last: [] });
+      put(state, frame, { ...frame, status: "active" }, { ...unseen, sinceMs: frame.atMs ?? null });
       return;
-    case "transition": {
-      // Made by the inspector's own `showTransition`.
-      const taken = frame.transitions as readonly TransitionShown[];
-      const known = state.actors.get(keyOf(frame.from, frame.actor.session));
-      put(
-        state,
-        frame,
-        { ...frame, status: known?.status ?? "active", timers: known?.timers ?? [] },
-        taken.length > 0 ? { last: taken, event: frame.event } : {},
-      );
+    case "event": {
+      const key = keyOf(frame.from, frame.actor.session);
+      const known = state.actors.get(key);
+      if (known !== undefined) state.actors.set(key, { ...known, unanswered: typeOf(frame.event) });
       return;
     }
+    case "transition":
+      foldTransition(state, frame);
+      return;
     case "snapshot":
       put(state, frame, frame);
       if (frame.status !== "active") forgetEnded(state);
       return;
     case "source":
-      state.sources.set(frame.id, {
-        id: frame.id,
-        name: frame.name ?? null,
-        pid: frame.pid ?? null,
-        isGone: frame.state === "gone",
-      });
-      if (frame.state === "gone")
-        for (const actor of [...state.actors.values()]) if (actor.from === frame.id) state.actors.delete(actor.key);
+      foldSource(state, frame);
       return;
     case "line":
       state.line = frame.status as State["line"];
+      state.lineAtMs = frame.atMs ?? null;
       return;
     case "verdict":
       state.broken = frame.broken;
@@ -128,14 +150,24 @@ export function fold(state: State, frame: Frame): void {
   }
 }
 
-const emptyState = (): State => ({ actors: new Map(), sources: new Map(), line: null, broken: [] });
+export const emptyState = (): State => ({
+  actors: new Map(),
+  sources: new Map(),
+  line: null,
+  lineAtMs: null,
+  broken: [],
+});
 
 export class History {
+  /** By `keyOf` of source and name; the frame is kept for those who save a part of the history. */
   readonly charts = new Map<string, readonly NodeShown[]>();
+  readonly chartFrames = new Map<string, Frame>();
+  readonly names = new Map<string, string>();
   #steps: Step[] = [];
   #keys: { readonly number: number; readonly state: State }[] = [{ number: 0, state: emptyState() }];
   #head = emptyState();
   #next = 0;
+  #asked: { readonly number: number; readonly state: State } | null = null;
 
   get first(): number {
     return this.#steps[0]?.number ?? 0;
@@ -149,110 +181,53 @@ export class History {
     return this.#head;
   }
 
-  add(frame: Frame): void {
+  /** Null for a chart: it is no step. */
+  add(frame: Frame): Step | null {
     if (frame.kind === "chart") {
+      const key = keyOf(frame.from, frame.chart);
       // Made by the inspector's own `showChart`.
-      this.charts.set(keyOf(frame.from, frame.chart), frame.nodes as readonly NodeShown[]);
-      return;
+      this.charts.set(key, frame.nodes as readonly NodeShown[]);
+      this.chartFrames.set(key, frame);
+      return null;
     }
-    this.#steps.push({ number: this.#next, frame });
+    if (frame.kind === "source") this.names.set(frame.id, frame.name ?? nameOf(new Map(), frame.id));
+    const step = { number: this.#next, frame, text: frameText(frame, this.names) };
+    this.#steps.push(step);
     this.#next += 1;
     fold(this.#head, frame);
     if (this.#next % keyEvery === 0) this.#keys.push({ number: this.#next, state: copyOf(this.#head) });
     if (this.#steps.length > stepsMax + keyEvery) this.#trim();
+    return step;
   }
 
   /** How everything stood after the step. */
   at(number: number): State {
+    if (number >= this.end - 1) return this.#head;
+    if (this.#asked?.number === number) return this.#asked.state;
     const key = this.#keys.findLast((each) => each.number <= number + 1);
     const state = copyOf(key?.state ?? emptyState());
     const from = key?.number ?? 0;
     for (const step of this.#steps.slice(Math.max(0, from - this.first), number + 1 - this.first))
       fold(state, step.frame);
+    this.#asked = { number, state };
     return state;
-  }
-
-  /** The newest steps up to `number` that are wanted, newest first. */
-  back(number: number, limit: number, isWanted: (frame: Frame) => boolean): Step[] {
-    const found: Step[] = [];
-    for (let index = number - this.first; index >= 0 && found.length < limit; index -= 1) {
-      const step = this.#steps[index];
-      if (step !== undefined && isWanted(step.frame)) found.push(step);
-    }
-    return found;
   }
 
   step(number: number): Step | undefined {
     return this.#steps[number - this.first];
   }
 
+  /** The first step from `number` on, within `limit` steps, that is wanted. */
+  next(number: number, isWanted: (step: Step) => boolean, limit = 500): Step | undefined {
+    for (let at = number; at < Math.min(this.end, number + limit); at += 1) {
+      const step = this.step(at);
+      if (step !== undefined && isWanted(step)) return step;
+    }
+    return undefined;
+  }
+
   #trim(): void {
     this.#steps = this.#steps.slice(keyEvery);
     this.#keys = this.#keys.filter((each) => each.number >= this.first);
-  }
-}
-
-/** Ids of the states that an actor is in, with all states around them. */
-export function activeStates(nodes: readonly NodeShown[], value: unknown): ReadonlySet<string> {
-  const active = new Set<string>();
-  const walk = (node: NodeShown, inside: unknown): void => {
-    active.add(node.id);
-    const inner: Readonly<Record<string, unknown>> =
-      typeof inside === "string"
-        ? { [inside]: {} }
-        : typeof inside === "object" && inside !== null
-          ? (inside as Readonly<Record<string, unknown>>)
-          : {};
-    for (const child of nodes) if (child.parent === node.id && child.key in inner) walk(child, inner[child.key]);
-  };
-  const [root] = nodes;
-  if (root !== undefined) walk(root, value);
-  return active;
-}
-
-export const valueText = (value: unknown): string => {
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null) return "";
-  return Object.entries(value)
-    .map(([key, inner]) => (valueText(inner) === "" ? key : `${key}.${valueText(inner)}`))
-    .join(", ");
-};
-
-/** A transition's event in words. */
-export function eventText(event: string): string {
-  if (event === "") return "at once";
-  if (event.startsWith("xstate.after.")) return `after ${event.slice(13).split(".")[0] ?? ""}`;
-  if (event.startsWith("xstate.done.actor.")) return `${event.slice(18).split(".").at(-1) ?? ""} done`;
-  if (event.startsWith("xstate.error.actor.")) return `${event.slice(19).split(".").at(-1) ?? ""} failed`;
-  return event;
-}
-
-export const isAbout = (frame: Frame): frame is Frame & MessageBody => frame.kind === "message";
-
-export function frameText(frame: Frame): string {
-  switch (frame.kind) {
-    case "event": {
-      const { event } = frame;
-      const type = typeof event === "object" && event !== null && "type" in event ? String(event.type) : "";
-      return `${frame.actor.id} ← ${eventText(type)}`;
-    }
-    case "transition":
-      return `${frame.actor.id} → ${valueText(frame.value)} (${eventText(frame.event)})`;
-    case "snapshot":
-      return `${frame.actor.id} is ${valueText(frame.value)}${frame.status === "active" ? "" : ` [${frame.status}]`}`;
-    case "actor":
-      return `${frame.actor.id} was made`;
-    case "message":
-      return `${frame.by} ${frame.way} ${frame.name}${frame.outcome === undefined ? "" : `: ${frame.outcome}`}`;
-    case "note":
-      return frame.text;
-    case "source":
-      return `${frame.name ?? frame.id} ${frame.state}`;
-    case "verdict":
-      return `broken: ${frame.broken.join(", ")}`;
-    case "dropped":
-      return `${frame.dropped} frames were left out`;
-    default:
-      return frame.kind;
   }
 }

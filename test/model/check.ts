@@ -104,7 +104,7 @@ function report(
   const title = `${world}: ${property} is broken after ${steps.length} steps`;
   const folder = mkdtempSync(path.join(os.tmpdir(), "partyline-check-"));
   const recording = path.join(folder, "trace.ndjson");
-  writeFileSync(recording, asRecording({ world, property }, steps));
+  writeFileSync(recording, asRecording({ world, property, places: exploration.space.composition.world.places }, steps));
   writeFileSync(path.join(folder, "trace.mmd"), `${asMermaid(title, steps)}\n`);
   say(asText(title, steps));
   say(`recording: ${recording}\ndiagram:   ${path.join(folder, "trace.mmd")}`);

@@ -116,9 +116,22 @@ describe("explore", () => {
     expect(steps.map((each) => each.kind).sort()).toEqual(["answer", "answer", "commit", "commit"]);
     expect(asText("both", steps)).toContain("y → heard");
     expect(asMermaid("both", steps)).toMatch(/^%% both\nsequenceDiagram\n {2}participant x/);
-    const lines = asRecording({ world: "toy", property: "toy/bothHeard" }, steps).trimEnd().split("\n");
-    expect(lines).toHaveLength(5);
-    expect(JSON.parse(lines[0]!)).toMatchObject({ format: "partyline-recording", version: 1, steps: 4 });
+    const lines = asRecording({ world: "toy", property: "toy/bothHeard", places: world.places }, steps)
+      .trimEnd()
+      .split("\n");
+    // The header, the one chart of both places, and the steps.
+    expect(lines).toHaveLength(6);
+    expect(JSON.parse(lines[1]!)).toMatchObject({
+      kind: "chart",
+      chart: "asker",
+      nodes: [{ id: "asker" }, {}, {}, {}, {}],
+    });
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      format: "partyline-recording",
+      version: 1,
+      steps: 4,
+      charts: { x: "asker", y: "asker" },
+    });
   });
 
   it("reports a state in which nothing can happen any more", () => {

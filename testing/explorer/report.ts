@@ -3,7 +3,9 @@
  *
  * Owns: the three formats. Does not own: how a trace is found (`trace.ts`), where it is written.
  */
+import { showChart } from "../../inspector/charts.ts";
 import type { TraceStep } from "./trace.ts";
+import type { Place } from "./world.ts";
 
 const wordsOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
@@ -46,13 +48,28 @@ export function asMermaid(title: string, steps: readonly TraceStep[]): string {
   );
 }
 
-/** NDJSON: a header, then one line per step. */
-export function asRecording(
-  header: { readonly world: string; readonly property: string },
-  steps: readonly TraceStep[],
-): string {
+export interface Traced {
+  readonly world: string;
+  readonly property: string;
+  /** Which chart plays where: the recording brings them along, so that a viewer can draw them. */
+  readonly places: readonly Place[];
+}
+
+/** NDJSON: a header, the charts, then one line per step. */
+export function asRecording({ world, property, places }: Traced, steps: readonly TraceStep[]): string {
+  const charts = Object.fromEntries(places.map(({ name, chart }) => [name, chart.machine.id]));
+  const machines = new Map(places.map(({ chart }) => [chart.machine.id, chart.machine]));
+  const about = { world, property, title: `${world}: ${property}`, charts, steps: steps.length };
   const lines: readonly unknown[] = [
-    { format: "partyline-recording", version: 1, source: "explorer", ...header, steps: steps.length },
+    { format: "partyline-recording", version: 1, source: "explorer", ...about },
+    ...[...machines].map(([chart, machine]) => ({
+      protocol: "partyline-inspect",
+      version: 1,
+      seq: 0,
+      kind: "chart",
+      chart,
+      nodes: showChart(machine),
+    })),
     ...steps.map((step, index) => ({ step: index + 1, ...step })),
   ];
   return `${lines.map((each) => JSON.stringify(each)).join("\n")}\n`;

@@ -52,13 +52,23 @@ export function findBrokenWalk<Env, Seen, View>(
     throw new Error(`${world.name}: a run failed without a counterexample`, { cause: result.errorInstance });
   const { broken, length } = walker.walk(shrunk);
   const way = { ...shrunk, choices: shrunk.choices.slice(0, length) };
-  const words = wordsFor(world.name, broken, walker.told(way), `seed ${seed}, ${JSON.stringify(way)}`);
+  const words = wordsFor(world, { broken, steps: walker.told(way), again: `seed ${seed}, ${JSON.stringify(way)}` });
   return { properties: broken, way, words };
 }
 
-function wordsFor(world: string, broken: readonly string[], steps: readonly TraceStep[], again: string): string {
+interface Told {
+  readonly broken: readonly string[];
+  readonly steps: readonly TraceStep[];
+  /** How to walk the same way again. */
+  readonly again: string;
+}
+
+function wordsFor(
+  { name: world, places }: Pick<World<never, never, never>, "name" | "places">,
+  { broken, steps, again }: Told,
+): string {
   const property = broken.join(", ");
   const file = path.join(mkdtempSync(path.join(os.tmpdir(), "partyline-walk-")), "walk.ndjson");
-  writeFileSync(file, asRecording({ world, property }, steps));
+  writeFileSync(file, asRecording({ world, property, places }, steps));
   return `${asText(`${world}: ${property} is broken after ${steps.length} steps (${again})`, steps)}\nrecording: ${file}`;
 }
