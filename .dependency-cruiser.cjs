@@ -91,9 +91,12 @@ module.exports = {
     ),
     error(
       "inspector-receives-machines",
-      "The inspector shows any chart it is given; of ours it knows the types of the ports alone.",
+      "The inspector shows any chart it is given; of ours it knows the types of the ports, and the properties it judges.",
       { path: "^inspector/" },
-      { path: "^(machines|adapters|services|testing)/", pathNot: "^services/ports(\\.ts$|/)" },
+      {
+        path: "^(machines|adapters|services|testing)/",
+        pathNot: ["^services/ports(\\.ts$|/)", "^machines/(ids|invariants)\\.ts$"],
+      },
     ),
     error(
       "only-entries-import-index",

@@ -76,7 +76,8 @@ const toggle = ({ id, node, x, y, width, isCollapsed }: Box, lit: Lit): VNode =>
     {
       class: "toggle",
       role: "button",
-      tabIndex: 0,
+      // Attributes of SVG are written small.
+      tabindex: 0,
       "aria-label": `${isCollapsed ? "open" : "collapse"} ${node?.key ?? id}`,
       onClick: () => lit.onToggle(id),
       onKeyDown: (event: KeyboardEvent) => {

@@ -108,7 +108,10 @@ function foldTransition(state: State, frame: Extract<Frame, { kind: "transition"
 }
 
 function foldSource(state: State, frame: Extract<Frame, { kind: "source" }>): void {
-  const { id, name = null, pid = null } = frame;
+  const { id } = frame;
+  // Of one that went it may be told only that it did.
+  const known = state.sources.get(id);
+  const [name, pid] = [frame.name ?? known?.name ?? null, frame.pid ?? known?.pid ?? null];
   const isGone = frame.state === "gone";
   state.sources.set(id, { id, name, pid, isGone });
   if (isGone) for (const actor of [...state.actors.values()]) if (actor.from === id) state.actors.delete(actor.key);
@@ -190,7 +193,7 @@ export class History {
       this.chartFrames.set(key, frame);
       return null;
     }
-    if (frame.kind === "source") this.names.set(frame.id, frame.name ?? nameOf(new Map(), frame.id));
+    if (frame.kind === "source") this.names.set(frame.id, frame.name ?? nameOf(this.names, frame.id));
     const step = { number: this.#next, frame, text: frameText(frame, this.names) };
     this.#steps.push(step);
     this.#next += 1;

@@ -14,7 +14,8 @@ export function layoutFaults(important: readonly string[]): string[] {
 
   for (const element of document.body.querySelectorAll<HTMLElement>("*")) {
     if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-    if (element.closest(".visually-hidden, .skip, svg") !== null) continue;
+    // What scrolls sideways on purpose may be wider than its part; whether the part itself fits is looked at.
+    if (element.closest(".visually-hidden, .skip, svg, .scrolls *, nav *") !== null) continue;
     const { left, right, width } = element.getBoundingClientRect();
     if (width > 0 && (left < -0.5 || right > innerWidth + 0.5))
       faults.push(`${nameOf(element)} goes from ${left.toFixed(0)} to ${right.toFixed(0)} px`);
@@ -24,7 +25,10 @@ export function layoutFaults(important: readonly string[]): string[] {
         faults.push(`${nameOf(element)} sticks out of its part`);
     }
     const { overflowX } = getComputedStyle(element);
-    const isMeantToCut = getComputedStyle(element).textOverflow === "ellipsis" || overflowX === "visible";
+    const isMeantToCut =
+      getComputedStyle(element).textOverflow === "ellipsis" ||
+      overflowX === "visible" ||
+      element.matches(".scrolls, nav");
     if (!isMeantToCut && element.scrollWidth > element.clientWidth + 1)
       faults.push(`${nameOf(element)} scrolls sideways`);
     if (element.tagName === "BUTTON" && element.scrollWidth > element.clientWidth + 1)
@@ -119,4 +123,27 @@ export function hasFocusRing(): boolean {
   if (focused === null || focused === document.body) return false;
   const { outlineStyle, outlineWidth } = getComputedStyle(focused);
   return outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 2;
+}
+
+/** Texts of a drawn chart whose contrast with the shape behind them is below WCAG AA. */
+export function chartContrastFaults(): { readonly measured: number; readonly faults: string[] } {
+  const luminance = (css: string): number => {
+    const linear = (css.match(/[\d.]+/g) ?? []).slice(0, 3).map((part) => {
+      const share = Number(part) / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    const [red = 0, green = 0, blue = 0] = linear;
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const texts = [...document.querySelectorAll<SVGTextElement>(".drawing svg text")];
+  const faults = texts.flatMap((text) => {
+    const shape = text.parentElement?.querySelector(":scope > rect:not(.inside)");
+    if (shape === null || shape === undefined) return [`${text.textContent} lies on nothing`];
+    const [darker = 0, lighter = 0] = [text, shape]
+      .map((each) => luminance(getComputedStyle(each).fill))
+      .sort((x, y) => x - y);
+    const ratio = (lighter + 0.05) / (darker + 0.05);
+    return ratio < 4.5 ? [`“${text.textContent}” in the drawing: ${ratio.toFixed(2)}`] : [];
+  });
+  return { measured: texts.length, faults };
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Frame } from "../../../inspector/frames.ts";
 import { History } from "../../../inspector/page/model.ts";
 import { sliceOf } from "../../../inspector/page/slice.ts";
-import { leads, Story } from "./page-story.ts";
+import { leads, Story } from "../../support/inspector/story.ts";
 
 const quiet = (story: Story): Story => story.tell({ kind: "note", text: "time goes by" }, { afterMs: 1_000 });
 

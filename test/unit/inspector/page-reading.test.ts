@@ -8,7 +8,7 @@ import { Found, lastUpTo } from "../../../inspector/page/found.ts";
 import { activeStates, refusals } from "../../../inspector/page/states.ts";
 import { eventText, frameText, spanText, valueText } from "../../../inspector/page/words.ts";
 import { leaseMachine } from "../../../machines/lease.machine.ts";
-import { Story } from "./page-story.ts";
+import { Story } from "../../support/inspector/story.ts";
 
 const to = (target: string, event: string, guard?: string): Omit<TransitionShown, "source"> => ({
   target: [target],

@@ -39,7 +39,7 @@ export class Story {
     const id = part === "" ? instance : `${instance}/${part}`;
     const { status = "active", ...rest } = shown;
     return this.tell(
-      { kind: "snapshot", actor: { id, session: id }, chart: part, status, ...rest },
+      { kind: "snapshot", actor: { id, session: id }, chart: part === "" ? "instance" : part, status, ...rest },
       { from: instance },
     );
   }
