@@ -1,31 +1,12 @@
 /** A leader that is stopped, not dead: its process lives, so only the end of its lease lets another one lead. */
 import { expect, onTestFinished, test } from "vitest";
-import type { Agent } from "../support/line/agent.ts";
-import type { Line } from "../support/line/line.ts";
+import { stopOutsideOfWrites } from "../support/line/stopping.ts";
 import { useLines } from "../support/line/use-line.ts";
 import { openTap } from "../support/line/tap.ts";
 import { report, until } from "../support/line/waiting.ts";
 
 const open = useLines();
 const leaseMs = 6_000;
-
-/**
- * Stops a leader outside of a write and while its poll is open. One that is stopped in the middle of a transaction keeps
- * SQLite's write lock, and nobody can take anything over until it runs on or dies: a limit of the embedded store. One that
- * is stopped between deciding to call and sending sends when it wakes: Telegram cannot be fenced.
- */
-async function stopOutsideOfWrites(line: Line, agent: Agent): Promise<number> {
-  let stoppedAtMs = 0;
-  await until(`${agent.label} is stopped outside of a write`, () => {
-    if (line.control.state().polls.waiting === 0) return false;
-    stoppedAtMs = Date.now();
-    agent.signal("SIGSTOP");
-    if (!line.isWriteLocked()) return true;
-    agent.signal("SIGCONT");
-    return false;
-  });
-  return stoppedAtMs;
-}
 
 test("SIGSTOP past the lease: another one leads; woken, the old one makes no call, follows, and nothing comes twice", async () => {
   const line = await open();

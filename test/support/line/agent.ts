@@ -65,6 +65,8 @@ export interface AgentOptions {
   readonly label: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** What Node is started by; empty = nothing stands in front of it. */
+  readonly startedBy: readonly string[];
   /** Called with each update; the default acks it at once. */
   readonly onUpdate?: (agent: Agent, update: At<UpdateLine>) => void;
   /** Resolves when the line has done what it does unasked once this agent is ready. */
@@ -100,7 +102,8 @@ export class Agent {
       ((agent, update) => {
         agent.ack(update.id);
       });
-    this.child = spawn(process.execPath, [...options.args], { env: { ...options.env }, stdio: "pipe" });
+    const [command = process.execPath, ...args] = [...options.startedBy, process.execPath, ...options.args];
+    this.child = spawn(command, args, { env: { ...options.env }, stdio: "pipe" });
     const { stdin, stdout, stderr } = this.child;
     if (stdin === null || stdout === null || stderr === null) throw new Error("the child has no pipes");
     // Writing to a process that was killed is expected.

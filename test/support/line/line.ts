@@ -44,6 +44,8 @@ export interface StartOptions {
   readonly onUpdate?: NonNullable<AgentOptions["onUpdate"]>;
   /** A bundled program to run in place of the command line. */
   readonly program?: string;
+  /** A command that starts Node in its place, such as one that takes rights away. */
+  readonly startedBy?: readonly string[];
 }
 
 export class Line {
@@ -93,7 +95,8 @@ export class Line {
   }
 
   /** Starts an agent and returns at once. */
-  start({ name, ack = "explicit", flags = [], env = {}, onUpdate, program }: StartOptions = {}): Agent {
+  start(options: StartOptions = {}): Agent {
+    const { name, ack = "explicit", flags = [], env = {}, onUpdate, program, startedBy = [] } = options;
     const named = name === undefined ? [] : ["--name", name];
     const command = program === undefined ? [cliPath(), "run", "--ndjson", "--ack", ack] : [program];
     return this.keep(
@@ -101,6 +104,7 @@ export class Line {
         label: name ?? `unnamed-${this.agents.length}`,
         args: [...command, ...named, ...flags],
         env: this.environment(env),
+        startedBy,
         settled: ({ ready }) => noticed(this.emulator, ready?.thread?.threadId),
         ...(onUpdate === undefined ? {} : { onUpdate }),
       }),
@@ -121,6 +125,7 @@ export class Line {
         label: args.join(" "),
         args: [cliPath(), ...args],
         env: this.environment(env),
+        startedBy: [],
         settled: () => Promise.resolve(),
       }),
     );
