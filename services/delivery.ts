@@ -38,6 +38,9 @@ export interface LeaderSide {
   readonly inbox: Inbox;
 }
 
+/** Supergroups have General, which every member reads; a private chat has only its threads, as long as there are any. */
+const isForAll = ({ settings, board }: Runtime): boolean => chatOf(settings) < 0 || board.topics?.areOff === true;
+
 /** Looks up who owns an update; the order is the one of updates §3.4. */
 async function findOwner(
   runtime: Runtime,
@@ -64,9 +67,8 @@ async function findOwner(
     const owner = await store.ownership.ownerOf(facts.chat, facts.message);
     if (owner !== null) return to(owner);
   }
-  // Threads are off: what is written to all of us is ours.
-  if (facts.thread === null && facts.chat !== null && place !== null && runtime.board.topics?.areOff === true)
-    return to(place.seat);
+  // What is written to all of us is ours: in General, and everywhere while threads are off.
+  if (facts.thread === null && facts.chat !== null && place !== null && isForAll(runtime)) return to(place.seat);
   if (facts.chat === null || facts.thread === null) return { kind: "nowhere", reason: "outside-every-thread" };
   const target: ThreadTarget = { chatId: facts.chat, threadId: facts.thread };
   if (place?.thread?.target.threadId === facts.thread) return to(place.seat);

@@ -27,6 +27,7 @@ import { resolveAgent, sendToAgent } from "./agent-calls.ts";
 import type { ResolveOutcome, SendOutcome } from "./agent-calls.ts";
 import { provideCleanup } from "./cleanup.ts";
 import { Handoffs } from "./handoff.ts";
+import { heldCallsOf } from "./held-calls.ts";
 import { Holdings } from "./holdings.ts";
 import { Inbox } from "./inbox.ts";
 import type { SecretCheck } from "./leader-handler.ts";
@@ -171,6 +172,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
   };
   const { inbox, queue, handoffs, closeHand } = openHand(runtime, host);
   const receiver = createReceiver(runtime, inbox, host.isSecret);
+  const heldCalls = heldCallsOf(runtime);
   const path = (name: string): string => `${settings.me}/${name}`;
   const ignore = (): void => undefined;
   const machine = instanceMachine.provide({
@@ -204,7 +206,10 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     runtime,
     queue,
     handoffs,
-    call: ({ method, body }) => callAsInstance(runtime, { method, body: withoutMarkers(body) }),
+    call: ({ method, body }) => {
+      const plain = { method, body: withoutMarkers(body) };
+      return heldCalls.run(plain, () => callAsInstance(runtime, plain));
+    },
     resolveAgent: (selector) => resolveAgent(runtime, selector),
     sendToAgent: (selector, text) => sendToAgent(runtime, selector, text),
     dispose: () => {
