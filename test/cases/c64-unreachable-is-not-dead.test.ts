@@ -7,6 +7,7 @@ import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import type { Agent } from "../support/line/agent.ts";
 import type { Line } from "../support/line/line.ts";
+import { withoutOverride } from "../support/line/rights.ts";
 import { stopOutsideOfWrites } from "../support/line/stopping.ts";
 import { useLines } from "../support/line/use-line.ts";
 import { report, until } from "../support/line/waiting.ts";
@@ -75,12 +76,6 @@ function exhaustFiles(leader: Agent): () => void {
     limit(before.toString().trim());
   };
 }
-
-/** Root may open everything, so it is started without that right. */
-const withoutOverride = (): readonly string[] =>
-  process.getuid?.() === 0
-    ? ["setpriv", "--inh-caps=-dac_override,-dac_read_search", "--bounding-set=-dac_override,-dac_read_search"]
-    : [];
 
 const troubles: readonly Trouble[] = [
   { what: "resets every connection", isLinuxOnly: false, startedBy: () => [], begin: resetEverybody },

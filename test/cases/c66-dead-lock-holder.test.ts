@@ -5,8 +5,11 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import os from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import Database from "better-sqlite3";
+import { systemProcesses } from "../../adapters/host/processes.ts";
 import { startEmulator } from "../../adapters/telegram/emulator/index.ts";
-import { createInstance } from "../../index.ts";
+import { createInstance, stateFolder } from "../../index.ts";
+import type { Incarnation } from "../../machines/ids.ts";
 import { owner, token } from "../support/line/fixtures.ts";
 
 const startBody = (): ReturnType<typeof spawn> =>
@@ -29,6 +32,7 @@ function strangerPid(): number {
 }
 
 const dayMs = 86_400_000;
+const leaseMs = 6_000;
 
 test.each([
   { what: "of a dead process", pidOf: deadPid },
@@ -66,3 +70,60 @@ test.each([
   },
   40_000,
 );
+
+/** A line whose lease, by its store, is held by `holder` for as long as it says; nobody of it runs. */
+async function leaseHeldBy(holder: Incarnation, forMs: number) {
+  const home = mkdtempSync(path.join(os.tmpdir(), "pl-c66-"));
+  const emulator = await startEmulator({ token });
+  onTestFinished(async () => {
+    await emulator.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  const start = () => createInstance({ token, user: owner, home, apiRoot: emulator.apiRoot, name: "ours" });
+  const first = await start();
+  await first.ready;
+  await first.stop();
+  const db = new Database(path.join(stateFolder({ token, home }), "store.db"));
+  const expiresAtMs = Date.now() + forMs;
+  db.prepare("UPDATE lease SET instance_id = ?, incarnation = ?, endpoint = ?, secret = ?, expires_at_ms = ?").run(
+    "1:1",
+    JSON.stringify(holder),
+    path.join(home, "nobody.sock"),
+    "x",
+    expiresAtMs,
+  );
+  db.close();
+  return { start, expiresAtMs };
+}
+
+/** This host's facts about a process that is not ours: its start is another one's. */
+const heldFrom = (pid: number): Incarnation => ({ ...systemProcesses().own(), pid, startTicks: "1", counter: 1 });
+
+test.each([
+  { what: "whose pid another program has by now", holderOf: () => Promise.resolve(heldFrom(strangerPid())) },
+  {
+    what: "of another boot",
+    holderOf: () => Promise.resolve({ ...heldFrom(strangerPid()), bootId: "00000000-0000-0000-0000-000000000000" }),
+  },
+  { what: "of a process that is gone", holderOf: async () => heldFrom(await deadPid()) },
+])(
+  "C66 our own lease $what, with a day to run, is taken over within the time of a lease, unasked",
+  async ({ holderOf }) => {
+    const { start } = await leaseHeldBy(await holderOf(), dayMs);
+    const startedAt = performance.now();
+    const ours = await start();
+    onTestFinished(() => ours.stop());
+    expect(await ours.ready).toMatchObject({ role: "leader" });
+    expect(performance.now() - startedAt).toBeLessThan(leaseMs);
+    expect(ours.epoch).toBe(2);
+  },
+  40_000,
+);
+
+test("C66 a holder whose start cannot be read is respected until its lease has ended", async () => {
+  const { start, expiresAtMs } = await leaseHeldBy({ ...heldFrom(strangerPid()), startTicks: "" }, 4_000);
+  const ours = await start();
+  onTestFinished(() => ours.stop());
+  expect(await ours.ready).toMatchObject({ role: "leader" });
+  expect(Date.now()).toBeGreaterThanOrEqual(expiresAtMs);
+}, 40_000);
