@@ -9,9 +9,9 @@
  * Properties of what has happened are judged at once, and what broke stays broken. After frames were left out, what only
  * they could have told is taken to be in order. The rest no frame tells: a recording's own verdict says it.
  */
-import { epoch, generation, instanceId, seatKey, updateId } from "../../machines/ids.ts";
-import { invariants } from "../../machines/invariants.ts";
-import type { InstanceView, SeatView, UpdateView, WorldView } from "../../machines/invariants.ts";
+import { epoch, generation, instanceId, seatKey, updateId, type Epoch } from "../../machines/ids.ts";
+import { judgeOf } from "../../machines/invariants.ts";
+import type { FetchedView, InstanceView, SeatView, UpdateView, WorldView } from "../../machines/invariants.ts";
 import type { Frame, MessageBody } from "../frames.ts";
 import type { ActorState, State, Step } from "./model.ts";
 import { keyOf } from "./model.ts";
@@ -50,31 +50,34 @@ export interface Break {
   untilStep: number | null;
 }
 
+/** What frames tell of an instance and of an update. */
+interface InstanceFacts extends InstanceView {
+  readonly leadsUnder: Epoch | null;
+  readonly polls: boolean;
+}
+type UpdateSeen = FetchedView & UpdateView;
+
+const brokenInMoment = judgeOf(["lease", "instances", "roles", "leaderSides", "seats"]);
+const brokenInUpdates = judgeOf(["fetched", "updates"]);
+
 interface UpdateFacts {
   readonly firstStep: number;
   readonly by: string;
-  view: UpdateView;
+  view: UpdateSeen;
 }
 
-const emptyWorld: WorldView = {
-  lease: { epoch: epoch(0), holder: null },
-  instances: [],
-  seats: [],
-  updates: [],
-  owner: null,
-  ghost: { grants: [], writes: [], ownConflicts: 0 },
-};
+const nobodys: WorldView["lease"] = { epoch: epoch(0), holder: null };
 
 export class Judge {
   readonly breaks: Break[] = [];
-  readonly #instances = new Map<string, { view: InstanceView; parts: Map<string, ActorState> }>();
+  readonly #instances = new Map<string, { view: InstanceFacts; parts: Map<string, ActorState> }>();
   readonly #suspects = new Map<string, { readonly step: number; readonly atMs: number }>();
   readonly #updates = new Map<number, UpdateFacts>();
   readonly #polls = new Map<string, string>();
   readonly #grants: { readonly epoch: number; readonly to: string; readonly step: number }[] = [];
   #moment: ReadonlySet<string> = new Set();
   #blindUntilMs = 0;
-  #lease: WorldView["lease"] = emptyWorld.lease;
+  #lease: WorldView["lease"] = nobodys;
   #seats: readonly SeatView[] = [];
   #verdict: readonly string[] = [];
 
@@ -154,15 +157,15 @@ export class Judge {
   }
 
   #judgeMoment(): void {
-    const world: WorldView = {
-      ...emptyWorld,
+    const instances = [...this.#instances.values()].map((each) => each.view);
+    const broken = brokenInMoment({
       lease: this.#lease,
-      instances: [...this.#instances.values()].map((each) => each.view),
+      instances,
+      roles: instances,
+      leaderSides: instances.map(({ id, leadsUnder, polls }) => ({ id, leadsUnder, polls: Number(polls), ...untold })),
       seats: this.#seats,
-    };
-    this.#moment = new Set(
-      invariants.filter((each) => ofMoments.has(each.name) && !each.holds(world)).map((each) => each.name),
-    );
+    });
+    this.#moment = new Set(broken.filter((name) => ofMoments.has(name)));
   }
 
   #decide(atMs: number, { number }: Step): void {
@@ -250,13 +253,13 @@ export class Judge {
     if (oldest !== undefined) this.#updates.delete(oldest);
   }
 
-  #change(id: number, facts: UpdateFacts, changes: Partial<UpdateView>, step: Step): void {
+  #change(id: number, facts: UpdateFacts, changes: Partial<UpdateSeen>, step: Step): void {
     const next = { ...facts, view: { ...facts.view, ...changes } };
     this.#updates.set(id, next);
-    const world: WorldView = { ...emptyWorld, updates: [next.view] };
-    for (const each of invariants)
-      if (ofHistory.has(each.name) && !each.holds(world) && each.holds({ ...emptyWorld, updates: [facts.view] }))
-        this.#break(each.name, { step: step.number, fromStep: facts.firstStep, detail: `update ${id}` });
+    const brokenBefore = brokenInUpdates({ fetched: [facts.view], updates: [facts.view] });
+    for (const name of brokenInUpdates({ fetched: [next.view], updates: [next.view] }))
+      if (ofHistory.has(name) && !brokenBefore.includes(name))
+        this.#break(name, { step: step.number, fromStep: facts.firstStep, detail: `update ${id}` });
   }
 
   /** Frames are missing: what they alone could have told is taken as told, and moments are judged again when all is shown. */
@@ -275,30 +278,24 @@ export class Judge {
   }
 }
 
+/** Of a leader’s endpoint and registry no frame tells; what is judged by them is not judged here. */
+const untold = { endpoints: [], seatCharts: 0, entries: [] };
+
 const isIn = (each: Break, step: number): boolean =>
   each.step <= step && (each.untilStep === null || step < each.untilStep);
 
 /** Actors of an instance by which moments are judged; the instance itself is `""`. */
-const parts: ReadonlySet<string> = new Set(["", "lease", "membership", "activation", "poller"]);
+const parts: ReadonlySet<string> = new Set(["", "lease", "activation", "poller"]);
 
-function viewOf(id: string, parts: ReadonlyMap<string, ActorState>): InstanceView {
-  const [own, lease, membership, activation, poller] = ["", "lease", "membership", "activation", "poller"].map((part) =>
-    parts.get(part),
-  );
+function viewOf(id: string, parts: ReadonlyMap<string, ActorState>): InstanceFacts {
+  const [own, lease, activation, poller] = ["", "lease", "activation", "poller"].map((part) => parts.get(part));
   const epochIn = (actor: ActorState | undefined) => epoch(Number(fieldOf(actor?.context, "epoch") ?? 0));
-  const isRegistered = valueText(membership?.value).startsWith("registered");
   return {
     id: instanceId(id),
     alive: own !== undefined,
     holds: valueText(lease?.value).startsWith("holding") ? epochIn(lease) : null,
     leadsUnder: activation === undefined ? null : epochIn(activation),
     polls: valueText(poller?.value).startsWith("fetching"),
-    registered: isRegistered
-      ? {
-          seat: seatKey(String(fieldOf(membership?.context, "seat"))),
-          generation: generation(String(fieldOf(membership?.context, "generation"))),
-        }
-      : null,
   };
 }
 

@@ -77,7 +77,10 @@ function claimsOfFile(/** @type {string} */ root, /** @type {string} */ file) {
 
 /** @returns {Claim[]} what every model world, simulation and the inspector evaluate */
 function claimsOfInvariants(/** @type {string} */ root) {
-  const source = readFileSync(path.join(root, "machines/invariants.ts"), "utf8");
+  const folder = path.join(root, "machines/invariants");
+  const source = readdirSync(folder)
+    .map((file) => readFileSync(path.join(folder, file), "utf8"))
+    .join("\n");
   return [...source.matchAll(/name: "([^"]+)",\s*ids: \[([^\]]*)\]/g)].flatMap(([, name, ids]) =>
     idsIn(String(ids)).map((id) => ({ id, where: `invariant ${name}` })),
   );

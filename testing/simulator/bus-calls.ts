@@ -1,12 +1,12 @@
 /**
  * Answers of the handlers: what they asked to have sent, what they were told of it, what users saw.
  *
- * Owns: naming every answer, counting how often each is visible, comparing that with the outcome of its call.
- * Does not own: making the call (`bus-instance.ts`), Telegram (`telegram.ts`).
- * Checked: an answer is visible at most once, whatever happened; once when its call said so; never when it was refused;
- * and only in the thread of the update it answers.
+ * Owns: naming every answer, noting where it is visible and what its call came to.
+ * Does not own: making the call (`bus-instance.ts`), Telegram (`telegram.ts`), judging it (`machines/invariants/delivery.ts`).
+ * Invariant: an answer is forgotten only when `knownMax` newer ones are remembered; one that is seen then counts as seen twice.
  */
-import type { InstanceId, UpdateId } from "../../machines/ids.ts";
+import { threadId as threadOf, type InstanceId, type ThreadId, type UpdateId } from "../../machines/ids.ts";
+import type { AnswerView } from "../../machines/invariants.ts";
 import type { CallOutcome } from "../../services/ports.ts";
 
 interface Wanted {
@@ -15,11 +15,12 @@ interface Wanted {
   readonly threadId: number | null;
 }
 
-interface Answer extends Wanted {
+interface Answer extends Omit<Wanted, "threadId"> {
+  readonly threadId: ThreadId | null;
   readonly text: string;
   readonly begunAtMs: number;
-  visible: number;
-  hasOutcome: boolean;
+  readonly seenIn: (ThreadId | null)[];
+  outcome: AnswerView["outcome"];
 }
 
 export interface CallLedger {
@@ -29,58 +30,62 @@ export interface CallLedger {
   readonly openSince: (beforeMs: number) => readonly string[];
   /** A message stands in a thread. */
   readonly seen: (threadId: number | null, text: string) => void;
-  readonly takeFaults: () => readonly string[];
+  /** Answers that were seen, or whose call ended, since the last look. */
+  readonly takeViews: () => readonly AnswerView[];
   readonly counts: () => { readonly answers: number; readonly answersSeen: number; readonly answersAmbiguous: number };
 }
+
+/** Answers that are remembered: enough to see that one stands twice. */
+const knownMax = 4_000;
+
+const placeOf = (thread: number | null): ThreadId | null => (thread === null ? null : threadOf(thread));
 
 export function createCallLedger(world: {
   readonly nowMs: () => number;
   readonly isAlive: (id: InstanceId) => boolean;
 }): CallLedger {
-  /** Answers whose outcome is open or unknown; what is not here has its final count of appearances. */
-  const open = new Map<string, Answer>();
+  const known = new Map<string, Answer>();
+  const open = new Set<Answer>();
+  const touched = new Set<AnswerView>();
   const counts = { answers: 0, answersSeen: 0, answersAmbiguous: 0 };
-  let faults: string[] = [];
-  const judge = (answer: Answer, outcome: CallOutcome) => {
-    const { text, visible } = answer;
-    answer.hasOutcome = true;
-    if (outcome.kind === "ambiguous") {
-      counts.answersAmbiguous += 1;
-      return;
+  const forgetOldest = () => {
+    for (const answer of known.values()) {
+      if (known.size < knownMax) return;
+      if (!open.has(answer)) known.delete(answer.text);
     }
-    open.delete(text);
-    const expected = outcome.kind === "ok" ? 1 : 0;
-    if (visible !== expected)
-      faults.push(`"${text}" is visible ${visible} times, and its call said ${JSON.stringify(outcome)}`);
   };
   return {
     begin(wanted) {
+      forgetOldest();
       counts.answers += 1;
       const text = `answer ${counts.answers} to update ${wanted.to} by ${wanted.by}`;
-      const answer: Answer = { ...wanted, text, begunAtMs: world.nowMs(), visible: 0, hasOutcome: false };
-      open.set(answer.text, answer);
-      return { text: answer.text, ended: (outcome) => judge(answer, outcome) };
+      const threadId = placeOf(wanted.threadId);
+      const answer: Answer = { ...wanted, threadId, text, begunAtMs: world.nowMs(), seenIn: [], outcome: null };
+      known.set(text, answer);
+      open.add(answer);
+      const ended = ({ kind }: CallOutcome) => {
+        if (kind === "ambiguous") counts.answersAmbiguous += 1;
+        answer.outcome = kind;
+        open.delete(answer);
+        touched.add(answer);
+      };
+      return { text, ended };
     },
-    seen(threadId, text) {
+    seen(thread, text) {
       counts.answersSeen += 1;
-      const answer = open.get(text);
-      if (answer === undefined) {
-        faults.push(`"${text}" appeared after its call had ended`);
-        return;
-      }
-      answer.visible += 1;
-      if (answer.visible > 1) faults.push(`"${text}" is visible ${answer.visible} times`);
-      if (answer.threadId !== threadId)
-        faults.push(`"${text}" stands in thread ${threadId} instead of ${answer.threadId}`);
+      const threadId = placeOf(thread);
+      const answer = known.get(text);
+      answer?.seenIn.push(threadId);
+      touched.add(answer ?? { threadId, seenIn: [threadId, threadId], outcome: "ok" });
     },
     openSince(beforeMs) {
-      const late = [...open.values()].filter((answer) => !answer.hasOutcome && answer.begunAtMs < beforeMs);
+      const late = [...open].filter((answer) => answer.begunAtMs < beforeMs);
       return late.flatMap(({ text, by }) => (world.isAlive(by) ? [text] : []));
     },
-    takeFaults() {
-      const taken = faults;
-      faults = [];
-      return taken;
+    takeViews() {
+      const views = [...touched].map(({ threadId, seenIn, outcome }) => ({ threadId, seenIn: [...seenIn], outcome }));
+      touched.clear();
+      return views;
     },
     counts: () => counts,
   };

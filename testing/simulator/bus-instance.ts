@@ -5,9 +5,18 @@
  * what the world may know of the instance's charts.
  * Does not own: when it is killed, paused or cut off (`bus-world.ts`), any decision.
  */
-import type { InspectionEvent, SnapshotFrom } from "xstate";
-import { chatId, instanceId, updateId, type Epoch, type InstanceId, type SeatKey } from "../../machines/ids.ts";
-import type { InstanceView } from "../../machines/invariants.ts";
+import type { SnapshotFrom } from "xstate";
+import {
+  chatId,
+  instanceId,
+  updateId,
+  type Epoch,
+  type Generation,
+  type InstanceId,
+  type SeatKey,
+} from "../../machines/ids.ts";
+import type { FollowerSideView, InstanceView, LeaderSideView, RoleView } from "../../machines/invariants.ts";
+import type { instanceMachine } from "../../machines/instance.machine.ts";
 import { roleOf, type Role } from "../../machines/role.rules.ts";
 import type { leaseMachine } from "../../machines/lease.machine.ts";
 import { defaultLeaseTimings } from "../../machines/lease.rules.ts";
@@ -21,9 +30,12 @@ import { composeInstance, type ComposedInstance } from "../../services/instance.
 import type { Log, RequestHandler, Store, TelegramApi } from "../../services/ports.ts";
 import type { Settings } from "../../services/runtime.ts";
 import type { CallLedger } from "./bus-calls.ts";
+import type { ExchangeWatch, Server } from "./bus-exchanges.ts";
+import { createSides } from "./bus-sides.ts";
 import type { HostClock } from "./clock.ts";
 import { createIds } from "./ids.ts";
 import { transportOf } from "./network.ts";
+import { createPeephole, createSeatsPeephole } from "./peepholes.ts";
 import type { SimulatedProcess } from "./process.ts";
 import { createRequests } from "./requests.ts";
 import type { Stagehand } from "./stagehand.ts";
@@ -40,6 +52,9 @@ export interface BusInstance {
   /** The seat it has claimed, as it believes; empty before. */
   readonly seat: () => SeatKey;
   readonly view: () => InstanceView;
+  readonly roleView: () => RoleView;
+  readonly leaderSide: () => LeaderSideView;
+  readonly followerSide: () => FollowerSideView;
   readonly permit: () => { readonly epoch: Epoch; readonly remainingMs: number } | null;
   /** `leave` also gives the thread up. */
   readonly stop: (leave: boolean) => void;
@@ -62,23 +77,27 @@ export interface BusInstanceTraits {
   readonly gate: TelegramGate;
   readonly ledger: UpdateLedger;
   readonly calls: CallLedger;
+  readonly exchanges: ExchangeWatch;
   /** Stands between the wire and whoever serves in this process. */
   readonly serve: (inner: RequestHandler) => RequestHandler;
+  /** Whether everything that must be there before a leader’s endpoint is there. */
+  readonly isReady: (own: SeatKey, taken: ReadonlySet<SeatKey>, me: InstanceId) => boolean;
 }
 
 /** Longest that a handler of the simulated host takes, in milliseconds. */
 const handlingMaxMs = 400;
 
-const settingsOf = (
-  own: Pick<Settings, "me" | "incarnation" | "name" | "secret" | "ack" | "threadGraceMs">,
-): Settings => ({
+const identity: Settings["identity"] = {
+  protocolVersion,
+  runtimeBuild: "simulated",
+  capabilities: [capability.durableAdmission, capability.sharedStore],
+};
+
+type OwnSettings = Pick<Settings, "me" | "incarnation" | "name" | "secret" | "ack" | "threadGraceMs">;
+const settingsOf = (own: OwnSettings): Settings => ({
   ...own,
   audience: { user: simulatedChatId, chat: chatId(simulatedChatId) },
-  identity: {
-    protocolVersion,
-    runtimeBuild: "simulated",
-    capabilities: [capability.durableAdmission, capability.sharedStore],
-  },
+  identity,
   lease: defaultLeaseTimings,
   seats: defaultSeatTimings,
   membership: defaultMembershipTimings,
@@ -163,24 +182,6 @@ function handlerOf(traits: BusInstanceTraits, { process, id, call }: Handling) {
   return { handOut, drained };
 }
 
-const idOf = (ref: object): string => ("id" in ref && typeof ref.id === "string" ? ref.id : "");
-
-/** The last snapshot of the newest actor with one id, as the inspection shows it. */
-function createPeephole(id: string) {
-  let ref: unknown = null;
-  let snapshot: unknown = null;
-  return {
-    look(event: InspectionEvent) {
-      if (event.type === "@xstate.snapshot" && event.actorRef === ref) snapshot = event.snapshot;
-      else if (event.type === "@xstate.actor" && idOf(event.actorRef) === id) {
-        ref = event.actorRef;
-        snapshot = null;
-      }
-    },
-    snapshot: () => snapshot,
-  };
-}
-
 /** The grant that the lease chart believes in. */
 function heldEpoch(snapshot: unknown): Epoch | null {
   // The snapshot comes from the actor whose id is the lease chart's.
@@ -189,12 +190,16 @@ function heldEpoch(snapshot: unknown): Epoch | null {
 }
 
 /** The registration that the membership chart believes in. */
-function registrationIn(snapshot: unknown): InstanceView["registered"] {
+function registrationIn(snapshot: unknown): { readonly seat: SeatKey; readonly generation: Generation } | null {
   // The snapshot comes from the actor whose id is the membership chart's.
   const seen = snapshot as SnapshotFrom<typeof membershipMachine> | null;
   if (seen?.status !== "active" || !seen.matches("registered")) return null;
   return { seat: seen.context.seat, generation: seen.context.generation };
 }
+
+/** The grant under which the instance chart leads. */
+const leadsUnder = (snapshot: SnapshotFrom<typeof instanceMachine>): Epoch | null =>
+  snapshot.matches({ online: "leading" }) ? snapshot.context.epoch : null;
 
 function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
   const { hand, name, network } = traits;
@@ -206,6 +211,27 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
   const ids = createIds(process.pid, hand.random.split(`ids ${process.pid}`));
   const lease = createPeephole(`${id}/lease`);
   const membership = createPeephole(`${id}/membership`);
+  const seats = createSeatsPeephole(id);
+  const server: Server = {
+    id,
+    identity,
+    seats,
+    secret: () => composed.runtime.settings.secret,
+    leadsUnder: () => leadsUnder(composed.actor.getSnapshot()),
+    membership: () => composed.runtime.board.leader,
+    seat: () => composed.runtime.board.place?.seat ?? null,
+  };
+  const { exchanges } = traits;
+  const { leaderAddress } = network.transport(name);
+  const sides = createSides({
+    server,
+    exchanges,
+    leaderAddress,
+    isReady: () =>
+      traits.isReady(composed.actor.getSnapshot().context.seat, new Set(seats.seats().map((each) => each.seat)), id),
+  });
+  const serve = (inner: RequestHandler, address: string) =>
+    traits.serve(exchanges.serve(inner, server, address === leaderAddress ? "leader" : "follower"));
   const composed: ComposedInstance = composeInstance(
     {
       stage: {
@@ -214,6 +240,7 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
         inspect(event) {
           lease.look(event);
           membership.look(event);
+          seats.look(event);
         },
       },
       // Counters are what `status` shows; nothing in the world asks.
@@ -221,7 +248,7 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
       ids,
       processes,
       store: storeOver(createRequests(path), traits.store),
-      transport: transportOf({ network, place: name, process, serve: traits.serve }),
+      transport: transportOf({ network, place: name, process, serve, ...sides }),
       telegram,
       v1: null,
     },
@@ -246,6 +273,7 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
     id,
     composed,
     telegram,
+    sides,
     holds: () => heldEpoch(lease.snapshot()),
     registered: () => registrationIn(membership.snapshot()),
   };
@@ -254,7 +282,7 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
 export function startBusInstance(traits: BusInstanceTraits): BusInstance {
   const { hand, name } = traits;
   const process = hand.newProcess(name, traits.host);
-  const { id, composed, telegram, holds, registered } = compose(traits, process);
+  const { id, composed, telegram, sides, holds, registered } = compose(traits, process);
   const { actor, runtime } = composed;
   let role: Role = "starting";
   let isStopping = false;
@@ -276,10 +304,6 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
   });
   composed.queue.listening.updates(true);
   actor.start();
-  const leadsUnder = () => {
-    const snapshot = actor.getSnapshot();
-    return snapshot.matches({ online: "leading" }) ? snapshot.context.epoch : null;
-  };
   const isDead = () => process.state() === "dead";
   return {
     id,
@@ -294,10 +318,10 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
       id,
       alive: !isDead(),
       holds: isDead() ? null : holds(),
-      leadsUnder: isDead() ? null : leadsUnder(),
-      polls: !isDead() && telegram.open() > 0,
-      registered: isDead() || !actor.getSnapshot().matches({ online: "following" }) ? null : registered(),
     }),
+    roleView: () => ({ id, holds: holds(), leadsUnder: leadsUnder(actor.getSnapshot()) }),
+    leaderSide: () => sides.leader(telegram.open()),
+    followerSide: () => sides.follower(actor.getSnapshot().matches({ online: "following" }) ? registered() : null),
     stop(leave) {
       isStopping = true;
       process.deliver(leave ? "leave" : "stop", () => actor.send({ type: "instance.stop", leave }));

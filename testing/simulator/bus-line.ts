@@ -9,11 +9,14 @@ import type { MemoryNetwork } from "../../adapters/transport/memory/network.ts";
 import type { RequestHandler, Store } from "../../services/ports.ts";
 import type { BusInstance } from "./bus-instance.ts";
 import type { CallLedger } from "./bus-calls.ts";
+import type { ExchangeWatch } from "./bus-exchanges.ts";
+import type { TelegramWatch } from "./bus-telegram.ts";
 import type { UpdateLedger } from "./bus-updates.ts";
 import type { HostClock } from "./clock.ts";
 import type { LeaseGhost } from "./ghost.ts";
 import type { RegistrationGhost } from "./registration-ghost.ts";
 import type { Stagehand } from "./stagehand.ts";
+import type { StoreSteps } from "./store-steps.ts";
 import type { TelegramGate } from "./telegram-api.ts";
 import type { TelegramWorld } from "./telegram.ts";
 
@@ -30,6 +33,9 @@ export interface BusWorld {
   readonly database: MemoryDatabase;
   readonly ghost: LeaseGhost;
   readonly registrations: RegistrationGhost;
+  readonly exchanges: ExchangeWatch;
+  readonly steps: StoreSteps;
+  readonly apiCalls: TelegramWatch;
   readonly storeClock: HostClock;
   readonly network: MemoryNetwork;
   readonly telegram: TelegramWorld;

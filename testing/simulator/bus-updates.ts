@@ -6,7 +6,7 @@
  * Invariant: an update leaves the ledger only when it is settled and `knownMax` others are remembered.
  */
 import type { InstanceId, UpdateId } from "../../machines/ids.ts";
-import type { UpdateView } from "../../machines/invariants.ts";
+import type { FetchedView, UpdateView } from "../../machines/invariants.ts";
 import type { MemoryDatabase } from "../../adapters/store/memory/index.ts";
 import type { Store } from "../../services/ports.ts";
 import type { TelegramWorld } from "./telegram.ts";
@@ -28,7 +28,7 @@ export interface UpdateLedger {
   readonly written: (updateId: UpdateId, threadId: number) => void;
   readonly handed: (updateId: UpdateId, to: InstanceId, redelivered: boolean) => void;
   /** Every update touched since the last call. */
-  readonly takeViews: () => readonly UpdateView[];
+  readonly takeViews: () => { readonly fetched: readonly FetchedView[]; readonly updates: readonly UpdateView[] };
   /** What a living process settled before a moment and no handler was given: nobody will ever see it. */
   readonly unheardSince: (beforeMs: number) => readonly string[];
   /** What is not settled yet, oldest first. */
@@ -115,11 +115,14 @@ export function createUpdateLedger(world: {
     },
     handed: (updateId, to, redelivered) => touch(updateId, (update) => hand(update, to, redelivered)),
     takeViews() {
-      const views = [...touched].map(({ updateId, inJournal, settled, handedOut, overtook }) => {
-        return { updateId, inJournal, settled, handedOut, overtook, confirmed: telegram.isConfirmed(updateId) };
-      });
+      const seen = [...touched];
       touched.clear();
-      return views;
+      return {
+        fetched: seen.map(({ updateId, inJournal, settled }) => {
+          return { updateId, inJournal, settled, confirmed: telegram.isConfirmed(updateId) };
+        }),
+        updates: seen.map(({ updateId, settled, handedOut, overtook }) => ({ updateId, settled, handedOut, overtook })),
+      };
     },
     unheardSince: (beforeMs) => settledBefore([...known.values()].filter(isUnheard), beforeMs),
     open: () => [...known.values()].filter((update) => update.settled === 0),

@@ -11,6 +11,7 @@ import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/ind
 import type { SeatKey, ThreadTarget } from "../../machines/ids.ts";
 import type { Store } from "../../services/ports.ts";
 import { createCallLedger } from "./bus-calls.ts";
+import { ExchangeNotes } from "./bus-exchanges.ts";
 import { startBusInstance, type BusInstance } from "./bus-instance.ts";
 import { createUpdateLedger } from "./bus-updates.ts";
 import { asTimerless, type HostClock } from "./clock.ts";
@@ -87,7 +88,10 @@ class World implements CrashWorld {
   readonly points: CrashPoints;
   readonly #places: Readonly<Record<PlaceName, Place>>;
   readonly #network: ReturnType<typeof createNetwork>;
-  readonly #shared: Pick<Parameters<typeof startBusInstance>[0], "gate" | "ledger" | "calls" | "threadGraceMs">;
+  readonly #shared: Pick<
+    Parameters<typeof startBusInstance>[0],
+    "gate" | "ledger" | "calls" | "exchanges" | "threadGraceMs"
+  >;
   readonly #seats = new Map<PlaceName, SeatKey>();
 
   constructor({ story, at, together }: CrashOptions) {
@@ -98,7 +102,13 @@ class World implements CrashWorld {
     const calls = createCallLedger({ nowMs, isAlive });
     this.telegram = createTelegramWorld(hand.scheduler, calls.seen);
     const ledger = createUpdateLedger({ database, telegram: this.telegram, isAlive, nowMs });
-    this.#shared = { gate: { throttledUntilMs: 0 }, ledger, calls, threadGraceMs: story.threadGraceMs };
+    const exchanges = new ExchangeNotes({
+      database,
+      writes: () => 0,
+      steps: hand.recorder.steps,
+      isThreadGone: (id) => this.telegram.isGone(id),
+    });
+    this.#shared = { gate: { throttledUntilMs: 0 }, ledger, calls, exchanges, threadGraceMs: story.threadGraceMs };
     this.#network = createNetwork({ ...hand, random: hand.random.split("network") });
     const place = (): Place => ({ host: hand.newHost(), isWanted: false, instance: null });
     this.#places = { L: place(), F: place() };
@@ -131,6 +141,8 @@ class World implements CrashWorld {
       telegram: name === "L" ? telegramAt(this.points, this.telegram) : this.telegram,
       network: this.#network,
       serve: (handle) => handle,
+      // What is judged here is how the story ends.
+      isReady: () => true,
       ...this.#shared,
     });
   }

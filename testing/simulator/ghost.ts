@@ -5,9 +5,16 @@
  * Does not own: judging it (`machines/invariants.ts`, `lease-checks.ts`).
  * Invariant: watching changes nothing: it reads the row in the same step in which the watched request is carried out.
  */
-import { epoch, type Epoch, type Incarnation, type InstanceId } from "../../machines/ids.ts";
-import type { GrantView, LeaderWriteView } from "../../machines/invariants.ts";
+import type { Epoch, Incarnation, InstanceId } from "../../machines/ids.ts";
+import type {
+  GrantView,
+  LeaderWriteView,
+  LeaseHistoryView,
+  LeaseRowView,
+  LeaseStepView,
+} from "../../machines/invariants.ts";
 import type { LeaseRecord } from "../../machines/lease.rules.ts";
+import type { MemoryDatabase } from "../../adapters/store/memory/index.ts";
 import type { LeaseStore } from "../../services/ports.ts";
 import type { HostClock } from "./clock.ts";
 
@@ -24,7 +31,9 @@ export interface LeaseGhost {
   /** The newest grants, oldest first: enough for every property that compares neighbours or living holders. */
   readonly grants: () => readonly GrantView[];
   readonly grantCount: () => number;
-  readonly row: () => { readonly epoch: Epoch; readonly holder: InstanceId | null };
+  readonly row: () => LeaseRowView;
+  /** What became of the row since the last call. */
+  readonly takeHistory: () => LeaseHistoryView;
   readonly endOf: (granted: Epoch) => GrantEnd | undefined;
   /** A write under an epoch, of whoever was granted it. */
   readonly noteWrite: (presented: Epoch, current: Epoch, accepted: boolean) => void;
@@ -60,29 +69,48 @@ function createEnds(clock: HostClock) {
   };
 }
 
-export function watchLease(
-  inner: LeaseStore,
-  world: { readonly clock: HostClock; readonly isAlive: (who: Incarnation) => boolean },
-): LeaseGhost {
+const rowOf = ({ epoch, renewals, holder }: Pick<LeaseRecord, "epoch" | "renewals" | "holder">): LeaseRowView => ({
+  epoch,
+  renewals,
+  holder: holder?.instanceId ?? null,
+});
+
+export interface LeaseTruth {
+  readonly clock: HostClock;
+  readonly isAlive: (who: Incarnation) => boolean;
+  readonly database: MemoryDatabase;
+}
+
+export function watchLease(inner: LeaseStore, world: LeaseTruth): LeaseGhost {
   const grants: GrantView[] = [];
   const ends = createEnds(world.clock);
   let grantCount = 0;
   let writes: LeaderWriteView[] = [];
-  let row: LeaseRecord | null = null;
+  const rowNow = () => rowOf(world.database.lease);
+  let since = rowNow();
+  let steps: LeaseStepView[] = [];
 
+  const noteStep = (step: Omit<LeaseStepView, "after">) => void steps.push({ ...step, after: rowNow() });
   const noteWrite = (presented: Epoch, current: Epoch, accepted: boolean) => {
     const by = ends.of(presented)?.to;
     if (by !== undefined) writes.push({ by, presented, current, accepted });
+  };
+  const noteOwnStep = (what: LeaseStepView["what"], presented: Epoch, before: LeaseRecord, isDone: boolean) => {
+    const by = ends.of(presented)?.to ?? null;
+    noteStep({ what, by, presented, seenRenewals: null, isDone, before: rowOf(before) });
+    noteWrite(presented, before.epoch, isDone);
   };
   const lease: LeaseStore = {
     read: () => inner.read(),
     async acquire(request) {
       const before = await inner.read();
       const answer = await inner.acquire(request);
-      row = await inner.read();
-      if (answer.kind === "refused") return answer;
-      grantCount += 1;
       const to = request.me.instanceId;
+      const { epoch: presented, renewals: seenRenewals } = request.expected;
+      const isDone = answer.kind === "granted";
+      noteStep({ what: "acquire", by: to, presented, seenRenewals, isDone, before: rowOf(before) });
+      if (!isDone) return answer;
+      grantCount += 1;
       grants.push({
         epoch: answer.record.epoch,
         to,
@@ -90,29 +118,27 @@ export function watchLease(
         over: overWhom(before, to, world.isAlive),
       });
       if (grants.length > grantsMax) grants.shift();
-      ends.note(row);
+      ends.note(await inner.read());
       return answer;
     },
     async renew(request) {
       const before = await inner.read();
       const answer = await inner.renew(request);
-      row = await inner.read();
-      noteWrite(request.epoch, before.epoch, answer.kind === "renewed");
-      if (answer.kind === "renewed") ends.note(row);
+      noteOwnStep("renew", request.epoch, before, answer.kind === "renewed");
+      if (answer.kind === "renewed") ends.note(await inner.read());
       return answer;
     },
     async release(request) {
       const before = await inner.read();
       const answer = await inner.release(request);
-      row = await inner.read();
-      noteWrite(request.epoch, before.epoch, answer.kind === "released");
+      noteOwnStep("release", request.epoch, before, answer.kind === "released");
       if (answer.kind === "released") ends.endNow(request.epoch);
       return answer;
     },
     async commitIfHeld(held, commit) {
       const before = await inner.read();
       const answer = await inner.commitIfHeld(held, commit);
-      noteWrite(held, before.epoch, answer.kind === "committed");
+      noteOwnStep("commit", held, before, answer.kind === "committed");
       return answer;
     },
   };
@@ -120,7 +146,13 @@ export function watchLease(
     lease,
     grants: () => grants,
     grantCount: () => grantCount,
-    row: () => ({ epoch: row?.epoch ?? epoch(0), holder: row?.holder?.instanceId ?? null }),
+    row: rowNow,
+    takeHistory() {
+      const taken = { since, steps, now: rowNow() };
+      since = taken.now;
+      steps = [];
+      return taken;
+    },
     endOf: ends.of,
     noteWrite,
     takeWrites() {

@@ -83,9 +83,6 @@ export function startLeaseInstance(traits: LeaseInstanceTraits): LeaseInstance {
       id,
       alive: process.state() !== "dead",
       holds: isHolding(actor),
-      leadsUnder: null,
-      polls: false,
-      registered: null,
     }),
     hint: () => process.deliver("hint", () => actor.send({ type: "lease.check" })),
     leave() {

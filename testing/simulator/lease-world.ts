@@ -7,7 +7,7 @@
  * within `convergeMs` after faults end somebody may act, and nobody takes over from it while the calm lasts.
  */
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
-import { brokenIn, type WorldView } from "../../machines/invariants.ts";
+import { judgeOf, type Shown } from "../../machines/invariants.ts";
 import { defaultLeaseTimings } from "../../machines/lease.rules.ts";
 import { createGateChecks, type GateChecks, type OpenGate } from "./lease-checks.ts";
 import { watchLease, type LeaseGhost } from "./ghost.ts";
@@ -63,8 +63,10 @@ function createLeaseWorld(options: LeaseSimulation): LeaseWorld {
   const { instances, plant = {} } = options;
   const hand = createStagehand(options);
   const storeClock = hand.newHost();
-  const { lease } = openMemoryStore({ database: new MemoryDatabase("simulated"), clock: asTimerless(storeClock) });
+  const database = new MemoryDatabase("simulated");
+  const { lease } = openMemoryStore({ database, clock: asTimerless(storeClock) });
   const ghost = watchLease(plant.lease?.(lease) ?? lease, {
+    database,
     clock: storeClock,
     isAlive: (who) => hand.table.isAlive(who),
   });
@@ -96,21 +98,24 @@ const openGates = (world: LeaseWorld): readonly OpenGate[] =>
     return permit === null ? [] : [{ who: name, ...permit }];
   });
 
-function viewOf({ ghost, places }: LeaseWorld): WorldView {
+/** The parts of the view that this world shows. */
+export const leaseWorldParts = ["lease", "leaseHistory", "instances", "grants", "writes"] as const;
+const judge = judgeOf(leaseWorldParts);
+
+function viewOf({ ghost, places }: LeaseWorld): Shown<(typeof leaseWorldParts)[number]> {
   return {
     lease: ghost.row(),
+    leaseHistory: ghost.takeHistory(),
     instances: places.map((place) => place.instance.view()),
-    seats: [],
-    updates: [],
-    owner: null,
-    ghost: { grants: ghost.grants(), writes: ghost.takeWrites(), ownConflicts: 0 },
+    grants: ghost.grants(),
+    writes: ghost.takeWrites(),
   };
 }
 
 /** Looks at the world after a step; true = stop here. */
 function check(world: LeaseWorld): boolean {
   const { hand } = world;
-  for (const name of brokenIn(viewOf(world))) hand.violate(name, JSON.stringify(world.ghost.grants().slice(-3)));
+  for (const name of judge(viewOf(world))) hand.violate(name, JSON.stringify(world.ghost.grants().slice(-3)));
   for (const fault of world.checks.faultsOf(openGates(world))) hand.violate("gate/outlivesLease", fault);
   return hand.violations.length > 0;
 }

@@ -7,7 +7,8 @@
  * nothing, and what it had begun to serve stays unanswered.
  */
 import { createMemoryNetwork, type MemoryNetwork } from "../../adapters/transport/memory/network.ts";
-import type { Inbound, Link, RequestHandler, Transport } from "../../services/ports.ts";
+import type { RequestEnvelope } from "../../machines/wire/envelopes.ts";
+import type { Endpoint, Inbound, Link, RequestHandler, RequestOutcome, Transport } from "../../services/ports.ts";
 import type { FaultCounts, Swarm } from "./faults.ts";
 import type { SimulatedProcess } from "./process.ts";
 import type { Random } from "./random.ts";
@@ -64,15 +65,23 @@ export interface TransportTraits {
   readonly network: MemoryNetwork;
   readonly place: string;
   readonly process: SimulatedProcess;
-  /** Stands between the wire and whoever serves in this process. */
-  readonly serve: (inner: RequestHandler) => RequestHandler;
+  /** Stands between the wire and whoever serves at an address of this process. */
+  readonly serve: (inner: RequestHandler, address: string) => RequestHandler;
+  /** Sees every request that leaves, and how it ends for whoever asked. */
+  readonly onRequest: (request: RequestEnvelope, outcome: Promise<RequestOutcome>) => void;
+  /** Stands between an endpoint that opened and whoever opened it. */
+  readonly onListen: (endpoint: Endpoint) => Endpoint;
 }
 
 /** The transport of one process of one place. */
-export function transportOf({ network, place, process, serve }: TransportTraits): Transport {
+export function transportOf({ network, place, process, serve, onRequest, onListen }: TransportTraits): Transport {
   const inner = network.transport(place);
   const linkOf = (link: Link): Link => ({
-    request: (envelope, timeoutMs) => through(process, `${envelope.kind} answered`, link.request(envelope, timeoutMs)),
+    request(envelope, timeoutMs) {
+      const outcome = through(process, `${envelope.kind} answered`, link.request(envelope, timeoutMs));
+      onRequest(envelope, outcome);
+      return outcome;
+    },
     closed: through(process, "link closed", link.closed),
     close: () => link.close(),
   });
@@ -81,7 +90,7 @@ export function transportOf({ network, place, process, serve }: TransportTraits)
     leaderAddress: inner.leaderAddress,
     followerAddress: (instance) => inner.followerAddress(instance),
     async listen(request) {
-      const handle = serve(request.handle);
+      const handle = serve(request.handle, request.address);
       const endpoint = await inner.listen({
         ...request,
         handle: (envelope, from) =>
@@ -91,7 +100,7 @@ export function transportOf({ network, place, process, serve }: TransportTraits)
             });
           }),
       });
-      return endpoint;
+      return onListen(endpoint);
     },
     dial: (address, timeoutMs) => through(process, `dial ${address}`, inner.dial(address, timeoutMs).then(linkOf)),
   };

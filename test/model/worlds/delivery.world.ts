@@ -22,8 +22,8 @@ import {
   updateId,
 } from "../../../machines/ids.ts";
 import type { Epoch } from "../../../machines/ids.ts";
-import { brokenIn } from "../../../machines/invariants.ts";
-import type { WorldView } from "../../../machines/invariants.ts";
+import { judgeOf } from "../../../machines/invariants.ts";
+import type { Shown } from "../../../machines/invariants.ts";
 import type { UpdateFacts } from "../../../machines/updates.rules.ts";
 import { chartOf, worldDefaults } from "../../../testing/explorer/index.ts";
 import type { Action, Order, Outcome, Reaction, Request, World } from "../../../testing/explorer/index.ts";
@@ -33,7 +33,10 @@ import type { DeliveryBounds, DeliveryEnv, DeliveryRules, Name, Sitting } from "
 export { faithfulDelivery } from "./delivery.env.ts";
 export type { DeliveryBounds, DeliveryRules } from "./delivery.env.ts";
 
-type DeliveryView = WorldView & { readonly strangersHeard: boolean };
+/** The parts of the view that this world shows. */
+export const deliveryParts = ["updates", "strangers", "writes"] as const;
+type DeliveryView = Shown<(typeof deliveryParts)[number]>;
+const judge = judgeOf(deliveryParts);
 
 const placeOf = (leader: number): string => `delivery${leader + 1}`;
 const seat = seatKey("seat");
@@ -77,7 +80,7 @@ export function deliveryWorld(
       ),
     observe: () => null,
     view: (env) => viewOf(env, bounds),
-    check: (view) => [...brokenIn(view), ...(view.strangersHeard ? ["delivery/onlyTheOwnerIsHeard"] : [])],
+    check: judge,
     mayEnd: (env) => env.entries.every((each) => each.is !== "open"),
     goal: (env) => env.entries.every((each) => each.is !== "open"),
   };
@@ -364,19 +367,16 @@ function reactTo(env: DeliveryEnv, leader: number, fact: AnyEventObject): Reacti
 
 function viewOf(env: DeliveryEnv, { foreign }: DeliveryBounds): DeliveryView {
   return {
-    lease: { epoch: epoch(env.epoch), holder: null },
-    instances: [],
-    seats: [],
     updates: env.entries.map((each, index) => ({
       updateId: updateId(index),
-      confirmed: true,
-      inJournal: each.is === "open",
       settled: each.ends,
       handedOut: each.handedOut,
       overtook: each.overtook,
     })),
-    owner: null,
-    ghost: { grants: [], writes: env.wrongWrites, ownConflicts: 0 },
-    strangersHeard: env.entries.some((each, index) => each.wasEverGiven && foreign.includes(index)),
+    writes: env.wrongWrites,
+    strangers: foreign.map((index) => ({
+      updateId: updateId(index),
+      wasGiven: env.entries[index]?.wasEverGiven ?? false,
+    })),
   };
 }

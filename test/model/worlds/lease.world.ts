@@ -10,8 +10,8 @@
 import type { AnyEventObject, AnyStateMachine, SnapshotFrom } from "xstate";
 import { epoch, instanceId } from "../../../machines/ids.ts";
 import type { Epoch, InstanceId } from "../../../machines/ids.ts";
-import { brokenIn } from "../../../machines/invariants.ts";
-import type { GrantView, LeaderWriteView, WorldView } from "../../../machines/invariants.ts";
+import { judgeOf } from "../../../machines/invariants.ts";
+import type { GrantView, LeaderWriteView, Shown } from "../../../machines/invariants.ts";
 import { leaseMachine } from "../../../machines/lease.machine.ts";
 import type { AcquireInput, LeaseInput, RenewInput } from "../../../machines/lease.machine.ts";
 import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
@@ -124,11 +124,16 @@ export function forget(env: LeaseEnv, isOver: (grant: GrantView) => boolean): Le
   return grants.length === env.grants.length ? env : { ...env, grants };
 }
 
+/** The parts of the view that this world shows. */
+export const leaseParts = ["lease", "instances", "grants", "writes"] as const;
+type LeaseView = Shown<(typeof leaseParts)[number]>;
+const judge = judgeOf(leaseParts);
+
 export function leaseWorld(
   bounds: LeaseBounds,
   rules: LeaseRules = faithfulRules,
   name = "lease",
-): World<LeaseEnv, Seen, WorldView> {
+): World<LeaseEnv, Seen, LeaseView> {
   const { instances } = bounds;
   const { nameOf } = rules;
   const all = Array.from({ length: instances }, (_each, index) => index);
@@ -187,7 +192,7 @@ export function leaseWorld(
       done: snapshot.status === "done",
     }),
     view: (env, seen) => viewOf(env, seen, nameOf),
-    check: brokenIn,
+    check: judge,
     mayEnd: (env, seen) => seen.every((each, index) => each === null || each.done || env.lives[index]?.is !== "up"),
     goal: (env, seen) =>
       seen.some((each, index) => each?.holds === env.epoch && env.lives[index]?.is === "up") ||
@@ -371,7 +376,7 @@ function reactTo(env: LeaseEnv, index: number, fact: AnyEventObject, nameOf: Lea
   return { env };
 }
 
-function viewOf(env: LeaseEnv, seen: readonly (Seen | null)[], nameOf: LeaseRules["nameOf"]): WorldView {
+function viewOf(env: LeaseEnv, seen: readonly (Seen | null)[], nameOf: LeaseRules["nameOf"]): LeaseView {
   const idOf = (index: number): InstanceId => instanceId(nameOf(index, env.lives[index]?.life ?? 0));
   return {
     lease: { epoch: epoch(env.epoch), holder: env.holder === null ? null : instanceId(env.holder) },
@@ -379,13 +384,8 @@ function viewOf(env: LeaseEnv, seen: readonly (Seen | null)[], nameOf: LeaseRule
       id: idOf(index),
       alive: env.lives[index]?.is !== "down",
       holds: each?.holds ?? null,
-      leadsUnder: null,
-      polls: false,
-      registered: null,
     })),
-    seats: [],
-    updates: [],
-    owner: null,
-    ghost: { grants: env.grants, writes: env.wrongWrites, ownConflicts: 0 },
+    grants: env.grants,
+    writes: env.wrongWrites,
   };
 }

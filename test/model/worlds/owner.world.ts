@@ -12,9 +12,9 @@
  */
 import type { AnyEventObject, AnyStateMachine, SnapshotFrom } from "xstate";
 import { epoch, instanceId } from "../../../machines/ids.ts";
-import type { InstanceId } from "../../../machines/ids.ts";
-import { brokenIn } from "../../../machines/invariants.ts";
-import type { WorldView } from "../../../machines/invariants.ts";
+import type { Epoch, InstanceId } from "../../../machines/ids.ts";
+import { judgeOf } from "../../../machines/invariants.ts";
+import type { Shown } from "../../../machines/invariants.ts";
 import type { LeaseInput } from "../../../machines/lease.machine.ts";
 import { defaultLeaseTimings } from "../../../machines/lease.rules.ts";
 import { defaultOwnerTimings } from "../../../machines/owner.contract.ts";
@@ -56,11 +56,16 @@ interface OwnerSeen {
   readonly done: boolean;
 }
 
+/** The parts of the view that this world shows. */
+export const ownerParts = ["lease", "instances", "roles", "owner", "grants", "writes"] as const;
+type OwnerWorldView = Shown<(typeof ownerParts)[number]>;
+const judge = judgeOf(ownerParts);
+
 export function ownerWorld(
   bounds: OwnerBounds,
   rules: OwnerRules = faithfulOwner,
   name = "owner",
-): World<OwnerEnv, OwnerSeen, WorldView> {
+): World<OwnerEnv, OwnerSeen, OwnerWorldView> {
   const all = Array.from({ length: bounds.instances }, (_each, index) => index);
   const owner = ownerChart(rules.machine);
   const lease = companionChart;
@@ -99,7 +104,7 @@ export function ownerWorld(
       done: snapshot.status === "done",
     }),
     view: viewOf,
-    check: brokenIn,
+    check: judge,
     mayEnd: (env, seen) => all.every((index) => env.people[index]?.alive !== true || seen[2 * index]?.done === true),
     goal: (env, seen) =>
       (env.record?.pid === v1Pid && env.isV1Alive) ||
@@ -298,24 +303,21 @@ function actsAsLeader({ people }: OwnerEnv, index: number): boolean {
   return person !== undefined && person.alive && person.told !== null && !person.recordEnded && !person.leaseEnded;
 }
 
-function viewOf(env: OwnerEnv, seen: readonly (OwnerSeen | null)[]): WorldView {
+function viewOf(env: OwnerEnv, seen: readonly (OwnerSeen | null)[]): OwnerWorldView {
   const { lease, people, record } = env;
   const idOf = (index: number): InstanceId => instanceId(nameOf(index));
+  const heldBy = (index: number): Epoch | null => {
+    const holds = seen[2 * index + 1]?.holds ?? null;
+    return holds === null ? null : epoch(holds);
+  };
   return {
     lease: { epoch: epoch(lease.epoch), holder: lease.holder === null ? null : instanceId(lease.holder) },
-    instances: people.map(({ alive, told }, index) => {
-      const holds = seen[2 * index + 1]?.holds ?? null;
-      return {
-        id: idOf(index),
-        alive,
-        holds: holds === null ? null : epoch(holds),
-        leadsUnder: told === null ? null : epoch(told),
-        polls: false,
-        registered: null,
-      };
-    }),
-    seats: [],
-    updates: [],
+    instances: people.map(({ alive }, index) => ({ id: idOf(index), alive, holds: heldBy(index) })),
+    roles: people.map(({ told }, index) => ({
+      id: idOf(index),
+      holds: heldBy(index),
+      leadsUnder: told === null ? null : epoch(told),
+    })),
     owner: {
       // Compared with ids of ours: what a v1 process calls itself is none of them.
       recordOf: record === null ? null : instanceId(record.instanceId ?? ""),
@@ -324,6 +326,7 @@ function viewOf(env: OwnerEnv, seen: readonly (OwnerSeen | null)[]): WorldView {
       actors: people.flatMap((_each, index) => (actsAsLeader(env, index) ? [idOf(index)] : [])),
       takes: env.wrongTakes,
     },
-    ghost: { grants: lease.grants, writes: lease.wrongWrites, ownConflicts: 0 },
+    grants: lease.grants,
+    writes: lease.wrongWrites,
   };
 }

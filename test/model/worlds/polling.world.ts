@@ -12,8 +12,8 @@
 import type { AnyEventObject, AnyStateMachine } from "xstate";
 import { epoch, instanceId, updateId } from "../../../machines/ids.ts";
 import type { Epoch, UpdateId } from "../../../machines/ids.ts";
-import { brokenIn } from "../../../machines/invariants.ts";
-import type { LeaderWriteView, WorldView } from "../../../machines/invariants.ts";
+import { judgeOf } from "../../../machines/invariants.ts";
+import type { LeaderWriteView, Shown } from "../../../machines/invariants.ts";
 import { pollingMachine } from "../../../machines/polling.machine.ts";
 import type { AdmitRequest, FetchAnswer, FetchRequest, PollingContext } from "../../../machines/polling.machine.ts";
 import { chartOf, worldDefaults } from "../../../testing/explorer/index.ts";
@@ -75,7 +75,10 @@ interface PollingSeen {
   readonly cursor: number | null;
 }
 
-type PollingView = WorldView & { readonly cursors: readonly number[] };
+/** The parts of the view that this world shows. */
+export const pollingParts = ["fetched", "cursors", "writes"] as const;
+type PollingView = Shown<(typeof pollingParts)[number]>;
+const judge = judgeOf(pollingParts);
 
 const placeOf = (leader: number): string => `poller${leader}`;
 const leaderOf = (name: string): number => Number(name.slice(-1));
@@ -121,7 +124,7 @@ export function pollingWorld(
     // Only snapshots of the polling chart come here.
     observe: (_place, snapshot) => ({ cursor: (snapshot.context as PollingContext).cursor }),
     view: viewOf,
-    check: (view) => [...brokenIn(view), ...(isBeyond(view) ? ["polling/cursorIsDurable"] : [])],
+    check: judge,
     mayEnd: () => true,
     goal: (env) => env.arrived === bounds.updates && env.journal.length === bounds.updates,
   };
@@ -266,23 +269,13 @@ function fetched(env: PollingEnv, { by, input }: Request): readonly Outcome<Poll
 function viewOf(env: PollingEnv, seen: readonly (PollingSeen | null)[]): PollingView {
   const cursors = [env.cursor, ...seen.map((each) => each?.cursor ?? null)];
   return {
-    lease: { epoch: epoch(env.epoch), holder: null },
-    instances: [],
-    seats: [],
-    updates: Array.from({ length: env.arrived }, (_each, index) => ({
+    fetched: Array.from({ length: env.arrived }, (_each, index) => ({
       updateId: updateId(index + 1),
       confirmed: index + 1 < env.confirmedBelow,
       inJournal: env.journal.includes(index + 1),
       settled: 0,
-      handedOut: 0,
-      overtook: false,
     })),
-    owner: null,
-    ghost: { grants: [], writes: env.wrongWrites, ownConflicts: 0 },
-    cursors: cursors.flatMap((each) => (each === null ? [] : [each])),
+    writes: env.wrongWrites,
+    cursors: cursors.flatMap((each) => (each === null ? [] : [updateId(each)])),
   };
 }
-
-/** A cursor, in the store or in a poller's hand, that is past an update which is not on disk. */
-const isBeyond = ({ cursors, updates }: PollingView): boolean =>
-  cursors.some((cursor) => updates.some((each) => !each.inJournal && each.updateId < cursor));

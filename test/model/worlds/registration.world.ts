@@ -12,8 +12,8 @@
 import type { AnyEventObject, AnyStateMachine } from "xstate";
 import { cleanupMachine } from "../../../machines/cleanup.machine.ts";
 import { epoch, generation, instanceId } from "../../../machines/ids.ts";
-import { brokenIn } from "../../../machines/invariants.ts";
-import type { WorldView } from "../../../machines/invariants.ts";
+import { judgeOf } from "../../../machines/invariants.ts";
+import type { SeatChartView, Shown } from "../../../machines/invariants.ts";
 import type { ProvisioningContext } from "../../../machines/provisioning.machine.ts";
 import { defaultSeatTimings, registrationMachine } from "../../../machines/registration.machine.ts";
 import type {
@@ -51,9 +51,10 @@ interface RegistrationSeen {
   readonly sitter: string | null;
 }
 
-interface RegistrationView extends WorldView {
-  readonly own: readonly string[];
-}
+/** The parts of the view that this world shows. */
+export const registrationParts = ["lease", "seats", "seatCharts", "seatGhosts", "writes"] as const;
+type RegistrationView = Shown<(typeof registrationParts)[number]>;
+const judge = judgeOf(registrationParts);
 
 const seatPlace = (leader: number): string => `seat${leader + 1}`;
 const provisioningPlace = (leader: number): string => `provisioning${leader + 1}`;
@@ -99,7 +100,7 @@ export function registrationWorld(
       return { isLive: snapshot.matches("live"), sitter: sitter?.generation ?? null };
     },
     view: viewOf,
-    check: (view) => [...brokenIn(view), ...view.own],
+    check: judge,
     // Suspects are looked at again and again, everybody else may be at rest.
     mayEnd: () => true,
   };
@@ -362,23 +363,34 @@ function answeredTo(
 }
 
 function viewOf(env: RegistrationEnv, seen: readonly (RegistrationSeen | null)[]): RegistrationView {
-  const own = new Set<string>();
-  env.seats.forEach(({ sits }, leader) => {
-    const here = seen[leader * placesPerLeader] ?? null;
-    if (here === null) return;
-    if (here.sitter !== sits) own.add("registration/sitterOnlyByCommit");
-    if (!here.isLive || here.sitter === null) return;
-    if (!env.committed.includes(here.sitter)) own.add("registration/liveIsCommitted");
-    if (leader + 1 === env.epoch && env.registration !== here.sitter) own.add("registration/liveIsCurrent");
-  });
-  if (env.isDoubled) own.add("provisioning/neverTwoThreads");
-  if (env.isInterleaved) own.add("registration/neverInterleaved");
-  if (env.isHeldDeleted) own.add("cleanup/neverWhatIsHeld");
-  if (env.isUnproven) own.add("cleanup/instructionBeforeCall");
-  if (env.isLivingReplaced) own.add("registration/deadNeverReplacesLiving");
   return {
     lease: { epoch: epoch(env.epoch), holder: null },
-    instances: [],
+    seatCharts: env.seats.flatMap(({ sits }, leader): SeatChartView[] => {
+      const here = seen[leader * placesPerLeader] ?? null;
+      if (here === null) return [];
+      const { isLive, sitter } = here;
+      return [
+        {
+          seat,
+          epoch: epoch(leader + 1),
+          isLive,
+          sitter: generationOf(sitter),
+          told: generationOf(sits),
+          wasCommitted: sitter !== null && env.committed.includes(sitter),
+          inStore: generationOf(env.registration),
+        },
+      ];
+    }),
+    seatGhosts: [
+      {
+        seat,
+        secondCreations: Number(env.isDoubled),
+        interleavings: Number(env.isInterleaved),
+        heldDeletions: Number(env.isHeldDeleted),
+        unprovenDeletions: Number(env.isUnproven),
+        revenants: Number(env.isLivingReplaced),
+      },
+    ],
     seats:
       env.registration === null
         ? []
@@ -390,9 +402,8 @@ function viewOf(env: RegistrationEnv, seen: readonly (RegistrationSeen | null)[]
               staleEffects: env.staleEffects,
             },
           ],
-    updates: [],
-    owner: null,
-    ghost: { grants: [], writes: env.wrongWrites, ownConflicts: 0 },
-    own: [...own],
+    writes: env.wrongWrites,
   };
 }
+
+const generationOf = (token: string | null) => (token === null ? null : generation(token));

@@ -13,7 +13,7 @@ import {
   updateId,
   type Epoch,
 } from "../../../machines/ids.ts";
-import { brokenIn, type LeaderWriteView, type WorldView } from "../../../machines/invariants.ts";
+import { judgeOf, type LeaderWriteView } from "../../../machines/invariants.ts";
 import type { Ack, RequestEnvelope } from "../../../machines/wire/envelopes.ts";
 import type { Store } from "../../../services/ports.ts";
 import { createCallLedger } from "../../../testing/simulator/bus-calls.ts";
@@ -30,10 +30,9 @@ vi.setConfig({ testTimeout: 60_000 });
 const seat = seatKey("manual:simulated:a");
 const me = instanceId("1:1");
 
-function viewWith(change: Partial<WorldView["ghost"]>, seats: WorldView["seats"] = []): WorldView {
-  const ghost = { grants: [], writes: [], ownConflicts: 0, ...change };
-  return { lease: { epoch: epoch(0), holder: null }, instances: [], seats, updates: [], owner: null, ghost };
-}
+const brokenInWrites = judgeOf(["writes"]);
+const brokenInSeats = judgeOf(["seats"]);
+const brokenInAnswers = judgeOf(["answers"]);
 
 describe("a leader's writes", () => {
   const common = { seq: journalSeq(1), reason: "", nowMs: 0, seat, atMs: 0 };
@@ -76,7 +75,7 @@ describe("a leader's writes", () => {
           void seen.push({ by: me, presented, current, accepted });
         await writes[name]?.(watchLeaderWrites(saying(kind), { database, note }), epoch(6));
         expect(seen).toHaveLength(1);
-        return brokenIn(viewWith({ writes: seen }));
+        return brokenInWrites({ writes: seen });
       };
       expect(await brokenBy("taken")).toEqual(["lease/noWriteUnderOldEpoch"]);
       expect(await brokenBy("fenced")).toEqual([]);
@@ -87,7 +86,7 @@ describe("a leader's writes", () => {
 describe("effects of an old generation", () => {
   const [old, current] = [generation("old"), generation("current")];
   const brokenWith = (staleEffects: number) =>
-    brokenIn(viewWith({}, [{ seat, instanceId: me, generation: current, staleEffects }]));
+    brokenInSeats({ seats: [{ seat, instanceId: me, generation: current, staleEffects }] });
 
   test("a claim that is taken under it is caught", async () => {
     const database = new MemoryDatabase("simulated");
@@ -141,24 +140,30 @@ describe("effects of an old generation", () => {
 describe("answers", () => {
   const begin = () => {
     const ledger = createCallLedger({ nowMs: () => 0, isAlive: () => true });
-    return { ledger, ...ledger.begin({ to: updateId(1), by: me, threadId: 5 }) };
+    const broken = () => brokenInAnswers({ answers: ledger.takeViews() });
+    return { ledger, broken, ...ledger.begin({ to: updateId(1), by: me, threadId: 5 }) };
   };
   test("one that is visible twice, although its call said nothing, is caught", () => {
-    const { ledger, text, ended } = begin();
+    const { ledger, broken, text, ended } = begin();
     ledger.seen(5, text);
     ended({ kind: "ambiguous", reason: "" });
-    expect(ledger.takeFaults()).toEqual([]);
+    expect(broken()).toEqual([]);
     ledger.seen(5, text);
-    expect(ledger.takeFaults()).toHaveLength(1);
+    expect(broken()).toEqual(["call/neverRepeated"]);
   });
   test("one that is promised and not there, or refused and there, is caught", () => {
     const promised = begin();
     promised.ended({ kind: "ok", result: null });
-    expect(promised.ledger.takeFaults()).toHaveLength(1);
+    expect(promised.broken()).toEqual(["call/okIsVisibleOnce"]);
     const refused = begin();
     refused.ended({ kind: "notSent", reason: "" });
     refused.ledger.seen(5, refused.text);
-    expect(refused.ledger.takeFaults()).toHaveLength(1);
+    expect(refused.broken()).toEqual(["call/refusedNeverArrives"]);
+  });
+  test("one that stands in another thread is caught", () => {
+    const elsewhere = begin();
+    elsewhere.ledger.seen(6, elsewhere.text);
+    expect(elsewhere.broken()).toEqual(["call/staysInItsThread"]);
   });
 });
 

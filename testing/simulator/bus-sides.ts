@@ -1,0 +1,110 @@
+/**
+ * What one instance does as leader and as follower, seen from outside: its endpoints, the requests that it has under way.
+ *
+ * Owns: the watching, the two sides as the view has them. Does not own: judging them (`machines/invariants/`), the charts.
+ * Invariant: watching changes nothing.
+ */
+import type { Generation } from "../../machines/ids.ts";
+import type { EndpointView, FollowerSideView, LeaderSideView } from "../../machines/invariants.ts";
+import type { RequestEnvelope } from "../../machines/wire/envelopes.ts";
+import type { Endpoint, RequestOutcome } from "../../services/ports.ts";
+import type { ExchangeWatch, Server } from "./bus-exchanges.ts";
+
+interface WatchedEndpoint {
+  readonly wasEarly: boolean;
+  isOpen: boolean;
+  closes: number;
+}
+
+export interface Sides {
+  readonly onRequest: (request: RequestEnvelope, outcome: Promise<RequestOutcome>) => void;
+  readonly onListen: (endpoint: Endpoint) => Endpoint;
+  readonly leader: (polls: number) => LeaderSideView;
+  readonly follower: (registered: Registered) => FollowerSideView;
+}
+
+type Registered = Omit<NonNullable<FollowerSideView["registered"]>, "isAcknowledged"> | null;
+
+export interface SidesTraits {
+  readonly server: Server;
+  readonly exchanges: ExchangeWatch;
+  readonly leaderAddress: string;
+  /** Whether all is there that must be there before the leader's endpoint. */
+  readonly isReady: () => boolean;
+}
+
+/** Requests under way, by what they are and by their generation. */
+function createInFlight() {
+  const open = new Map<string, number>();
+  const add = (key: string, by: number) => {
+    const count = (open.get(key) ?? 0) + by;
+    if (count === 0) open.delete(key);
+    else open.set(key, count);
+  };
+  return {
+    note(key: string, outcome: Promise<RequestOutcome>) {
+      add(key, 1);
+      const end = () => add(key, -1);
+      outcome.then(end, end);
+    },
+    most: (prefix: string) =>
+      Math.max(0, ...[...open].flatMap(([key, count]) => (key.startsWith(prefix) ? [count] : []))),
+  };
+}
+
+export function createSides({ server, exchanges, leaderAddress, isReady }: SidesTraits): Sides {
+  const inFlight = createInFlight();
+  let endpoints: WatchedEndpoint[] = [];
+  const entries = (): LeaderSideView["entries"] =>
+    server.seats.seats().flatMap(({ seat, sitter, isLive }) => {
+      if (!isLive || sitter === null) return [];
+      const { instanceId, generation, thread } = sitter;
+      const lastAcknowledged = exchanges.lastAcknowledgedBy(server.id, instanceId);
+      return [{ seat, instanceId, generation, threadId: thread.target.threadId, lastAcknowledged }];
+    });
+  const looked = (): readonly EndpointView[] => {
+    const seen = endpoints.map(({ wasEarly, isOpen, closes }) => ({ wasEarly, isOpen, closes }));
+    // What is closed is shown once.
+    endpoints = endpoints.filter((each) => each.isOpen);
+    return seen;
+  };
+  return {
+    onRequest(request, outcome) {
+      exchanges.noteSend(request, server);
+      if (request.kind === "follower.heartbeat")
+        inFlight.note(`heartbeat ${generationText(request.registrationGeneration)}`, outcome);
+      else if (request.kind === "follower.register") inFlight.note("registration", outcome);
+    },
+    onListen(endpoint) {
+      if (endpoint.address !== leaderAddress) return endpoint;
+      const watched: WatchedEndpoint = { wasEarly: !isReady(), isOpen: true, closes: 0 };
+      endpoints.push(watched);
+      return {
+        ...endpoint,
+        close() {
+          watched.closes += 1;
+          watched.isOpen = false;
+          return endpoint.close();
+        },
+      };
+    },
+    leader: (polls) => ({
+      id: server.id,
+      leadsUnder: server.leadsUnder(),
+      polls,
+      endpoints: looked(),
+      entries: entries(),
+    }),
+    follower: (registered) => ({
+      id: server.id,
+      registered:
+        registered === null
+          ? null
+          : { ...registered, isAcknowledged: exchanges.isAcknowledged(server.id, registered.generation) },
+      heartbeatsInFlight: inFlight.most("heartbeat"),
+      registrationsInFlight: inFlight.most("registration"),
+    }),
+  };
+}
+
+const generationText = (generation: Generation | undefined): string => generation ?? "";
