@@ -72,6 +72,8 @@ export function createCallLedger(world: {
       return { text, ended };
     },
     seen(thread, text) {
+      // What the bus itself says of a thread is nobody's answer.
+      if (!text.startsWith("answer ")) return;
       counts.answersSeen += 1;
       const threadId = placeOf(thread);
       const answer = known.get(text);
