@@ -46,6 +46,7 @@ class EndpointKeeper {
     const { transport, store, v1 } = this.runtime.ports;
     try {
       await prepare();
+      if (this.isLeft) return;
       this.endpoint = await transport.listen({
         address: transport.leaderAddress,
         handle,

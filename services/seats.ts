@@ -45,6 +45,7 @@ export interface Seated {
 
 export class Seats {
   private readonly seats = new Map<SeatKey, Seat>();
+  private isOver = false;
   private readonly doubted = new Set<Generation>();
   private readonly seatByInstance = new Map<InstanceId, SeatKey>();
   private readonly machine: ReturnType<typeof provideRegistration>;
@@ -71,10 +72,12 @@ export class Seats {
   async adopt(): Promise<void> {
     const { store } = this.runtime.ports;
     const { registrations } = await store.status.read();
+    if (this.isOver) return;
     for (const registration of registrations) {
       if (registration.ended !== null || registration.instanceId === this.runtime.settings.me) continue;
       if (registration.thread === null || this.seats.has(registration.seat)) continue;
       const claim = await store.seats.holderOf(registration.seat);
+      if (this.isOver) return;
       this.open(registration.seat, {
         instanceId: registration.instanceId,
         generation: registration.generation,
@@ -162,7 +165,9 @@ export class Seats {
       .sort();
   }
 
+  /** Nobody sits here any more, nor is taken up by what was under way. */
   stop(): void {
+    this.isOver = true;
     for (const { actor, answers } of this.seats.values()) {
       actor.stop();
       answers.clear();

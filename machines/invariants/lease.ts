@@ -160,10 +160,11 @@ export const leaderInvariants: readonly Invariant[] = [
   eachOf({
     name: "endpoint/onlyWhileLeading",
     ids: ["protocol/P-15"],
-    sentence: "Once the leader side has ended, its endpoint is closed and nobody is in its registry.",
+    sentence:
+      "Once the leader side has ended, its endpoint is closed, its registry is empty, and no chart of a seat runs on.",
     of: "leaderSides",
-    holds: ({ leadsUnder, endpoints, entries }) =>
-      leadsUnder !== null || (entries.length === 0 && !endpoints.some((each) => each.isOpen)),
+    holds: ({ leadsUnder, endpoints, entries, seatCharts }) =>
+      leadsUnder !== null || (entries.length === 0 && seatCharts === 0 && !endpoints.some((each) => each.isOpen)),
   }),
   eachOf({
     name: "endpoint/oneAtATime",

@@ -71,6 +71,8 @@ export interface LeaderSideView {
   readonly polls: number;
   /** The leader's endpoints of this instance: those open, and those closed since the last look. */
   readonly endpoints: readonly EndpointView[];
+  /** Charts of seats that run, whoever sits. */
+  readonly seatCharts: number;
   /** Followers that it would deliver to. */
   readonly entries: readonly RegistryEntryView[];
 }

@@ -77,7 +77,9 @@ export function createSides({ server, exchanges, leaderAddress, isReady }: Sides
     },
     onListen(endpoint) {
       if (endpoint.address !== leaderAddress) return endpoint;
-      const watched: WatchedEndpoint = { wasEarly: !isReady(), isOpen: true, closes: 0 };
+      // One that comes when its leadership is over is closed at once, and is no question of too early.
+      const wasEarly = server.leadsUnder() !== null && !isReady();
+      const watched: WatchedEndpoint = { wasEarly, isOpen: true, closes: 0 };
       endpoints.push(watched);
       return {
         ...endpoint,
@@ -93,6 +95,7 @@ export function createSides({ server, exchanges, leaderAddress, isReady }: Sides
       leadsUnder: server.leadsUnder(),
       polls,
       endpoints: looked(),
+      seatCharts: server.seats.seats().length,
       entries: entries(),
     }),
     follower: (registered) => ({

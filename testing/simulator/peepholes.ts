@@ -44,6 +44,7 @@ export interface SeatsPeephole {
 /** The registry of a leader: the charts of its seats. */
 export function createSeatsPeephole(id: InstanceId): SeatsPeephole {
   const prefix = `${id}/seat/`;
+  /** Of one id the newest is the leader's; an older one that still runs was forgotten by it. */
   const byRef = new Map<object, SeenSeat>();
   const everLive = new Set<string>();
   const note = (ref: object, event: Extract<InspectionEvent, { type: "@xstate.snapshot" }>): void => {
@@ -65,8 +66,9 @@ export function createSeatsPeephole(id: InstanceId): SeatsPeephole {
     },
     seats: () => [...byRef.values()],
     sitterOf(instance) {
-      for (const { sitter } of byRef.values()) if (sitter?.instanceId === instance) return sitter;
-      return null;
+      let newest: Sitter | null = null;
+      for (const { sitter } of byRef.values()) if (sitter?.instanceId === instance) newest = sitter;
+      return newest;
     },
     wasLive: (instance, generation) => everLive.has(`${instance} ${generation}`),
   };

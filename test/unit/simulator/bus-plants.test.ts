@@ -25,7 +25,7 @@ import { watchLeaderWrites } from "../../../testing/simulator/leader-writes.ts";
 import { createRegistrationGhost } from "../../../testing/simulator/registration-ghost.ts";
 
 // Simulated minutes cost real seconds where the machine is busy.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const seat = seatKey("manual:simulated:a");
 const me = instanceId("1:1");
@@ -198,6 +198,15 @@ describe("planted into the whole world", () => {
     return violations.map((violation) => violation.name);
   };
 
+  /** A write must come late, after somebody else took over: not every world has one. */
+  const firstBroken = async (plant: BusPlant, force: Partial<Swarm>) => {
+    for (let seed = 1; seed <= 24; seed += 1) {
+      const broken = await brokenBy(plant, seed, force);
+      if (broken.length > 0) return broken;
+    }
+    return [];
+  };
+
   test("a store that lets every leader write is caught", async () => {
     const plant: BusPlant = {
       store: (real, database) => ({
@@ -210,7 +219,7 @@ describe("planted into the whole world", () => {
       }),
     };
     const force = { pauseEveryMs: 3_000, pauseMaxMs: 15_000, storeDetached: 0, storeLatencyMaxMs: 1_500 };
-    expect(await brokenBy(plant, 5, force)).toContain("lease/noWriteUnderOldEpoch");
+    expect(await firstBroken(plant, force)).toContain("lease/noWriteUnderOldEpoch");
   });
 
   test("a store that asks nobody for the generation is caught", async () => {
@@ -228,10 +237,6 @@ describe("planted into the whole world", () => {
       }),
     };
     const force = { pauseEveryMs: 3_000, pauseMaxMs: 9_000, storeBusy: 0.6 };
-    // A claim must come late, under a registration that was replaced meanwhile: not every world has one.
-    const broken: string[] = [];
-    for (let seed = 1; seed <= 16 && broken.length === 0; seed += 1)
-      broken.push(...(await brokenBy(plant, seed, force)));
-    expect(broken).toContain("registration/staleGenerationNeverActs");
+    expect(await firstBroken(plant, force)).toContain("registration/staleGenerationNeverActs");
   });
 });

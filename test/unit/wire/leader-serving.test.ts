@@ -2,7 +2,10 @@
 import { expect, test } from "vitest";
 import { roleOf } from "../../../machines/role.rules.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
-import type { CallOutcome, ListenRequest } from "../../../services/ports.ts";
+import { epoch } from "../../../machines/ids.ts";
+import { FollowerLinks } from "../../../services/follower-links.ts";
+import type { CallOutcome, ListenRequest, SeatClaim } from "../../../services/ports.ts";
+import { Seats } from "../../../services/seats.ts";
 import { owner, seated, startInstance, startLeader, V1Peer } from "../../support/wire/leader.ts";
 import type { LeaderWorld } from "../../support/wire/leader.ts";
 import { settled } from "../../support/wire/manual-clock.ts";
@@ -149,4 +152,31 @@ test("protocol/O-48 an endpoint that vanished and cannot be published at once is
   expect(await peer.register()).toMatchObject({ ok: true });
   expect(world.instance.actor.getSnapshot().context.epoch).toBe(epoch);
   expect(world.telegram.pollsAtOnce).toBe(1);
+});
+
+test("protocol/P-15 a leadership that ends while it takes up the seats that the store knows leaves no seat running", async () => {
+  const world = await startLeader();
+  await seated(world);
+  const { runtime } = world.instance;
+  const { store, transport } = runtime.ports;
+  const past = epoch(999);
+  const ended: number[] = [];
+  const end = store.registrations.end.bind(store.registrations);
+  store.registrations.end = (request) => {
+    ended.push(request.epoch);
+    return end(request);
+  };
+  let answer: (claim: SeatClaim | null) => void = () => undefined;
+  store.seats.holderOf = () => new Promise((resolve) => (answer = resolve));
+
+  const seats = new Seats(runtime, { epoch: past, links: new FollowerLinks(transport) }, () => undefined);
+  const taking = seats.adopt();
+  await settled();
+  seats.stop();
+  answer(null);
+  await taking;
+  for (let pid = 0; pid < 5_000; pid += 1) world.processes.set(pid, "dead");
+  await world.clock.advance(10_000);
+  expect(ended.length).toBeGreaterThan(0);
+  expect(ended).not.toContain(past);
 });

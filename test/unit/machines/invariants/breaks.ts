@@ -91,6 +91,7 @@ export const leaseBreaks: Breaks = {
   "endpoint/onlyWhileLeading": [
     { leaderSides: [{ ...following, endpoints: [endpoint] }] },
     { leaderSides: [{ ...following, entries: [entry] }] },
+    { leaderSides: [{ ...following, seatCharts: 1 }] },
   ],
   "endpoint/oneAtATime": [
     withLeader({ endpoints: [endpoint, endpoint] }),

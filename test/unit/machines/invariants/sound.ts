@@ -195,9 +195,10 @@ export const sound: WorldView = {
       leadsUnder: now,
       polls: 1,
       endpoints: [{ wasEarly: false, isOpen: true, closes: 0 }],
+      seatCharts: 1,
       entries: [{ seat, instanceId: follower, generation: current, threadId: threadId(20), lastAcknowledged: current }],
     },
-    { id: follower, leadsUnder: null, polls: 0, endpoints: [], entries: [] },
+    { id: follower, leadsUnder: null, polls: 0, endpoints: [], seatCharts: 0, entries: [] },
   ],
   followerSides: [
     {
