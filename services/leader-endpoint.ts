@@ -46,7 +46,7 @@ class EndpointKeeper {
     const { transport, store, v1 } = this.runtime.ports;
     try {
       await prepare();
-      if (this.isLeft) return;
+      if (this.hasLeft()) return;
       this.endpoint = await transport.listen({
         address: transport.leaderAddress,
         handle,
@@ -56,7 +56,7 @@ class EndpointKeeper {
       this.report({ type: "endpoint.failed", reason: String(error) });
       return;
     }
-    if (this.isLeft) this.close();
+    if (this.hasLeft()) this.close();
     else {
       this.report({ type: "endpoint.open" });
       this.keep(this.endpoint);
@@ -68,6 +68,11 @@ class EndpointKeeper {
     this.isLeft = true;
     this.runtime.ports.stage.clock.clearTimeout(this.timer);
     this.close();
+  }
+
+  /** Asked anew after each wait: it may have come meanwhile. */
+  private hasLeft(): boolean {
+    return this.isLeft;
   }
 
   private report(fact: EndpointFact): void {

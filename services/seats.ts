@@ -72,12 +72,12 @@ export class Seats {
   async adopt(): Promise<void> {
     const { store } = this.runtime.ports;
     const { registrations } = await store.status.read();
-    if (this.isOver) return;
+    if (this.hasEnded()) return;
     for (const registration of registrations) {
       if (registration.ended !== null || registration.instanceId === this.runtime.settings.me) continue;
       if (registration.thread === null || this.seats.has(registration.seat)) continue;
       const claim = await store.seats.holderOf(registration.seat);
-      if (this.isOver) return;
+      if (this.hasEnded()) return;
       this.open(registration.seat, {
         instanceId: registration.instanceId,
         generation: registration.generation,
@@ -173,6 +173,11 @@ export class Seats {
       answers.clear();
     }
     this.seats.clear();
+  }
+
+  /** Asked anew after each wait: it may have come meanwhile. */
+  private hasEnded(): boolean {
+    return this.isOver;
   }
 
   private find(instance: InstanceId): Seat | null {

@@ -35,7 +35,7 @@ import { createSides } from "./bus-sides.ts";
 import type { HostClock } from "./clock.ts";
 import { createIds } from "./ids.ts";
 import { transportOf } from "./network.ts";
-import { createPeephole, createSeatsPeephole } from "./peepholes.ts";
+import { createPeephole, createSeatsPeephole, type SeatsPeephole } from "./peepholes.ts";
 import type { SimulatedProcess } from "./process.ts";
 import { createRequests } from "./requests.ts";
 import type { Stagehand } from "./stagehand.ts";
@@ -201,6 +201,28 @@ function registrationIn(snapshot: unknown): { readonly seat: SeatKey; readonly g
 const leadsUnder = (snapshot: SnapshotFrom<typeof instanceMachine>): Epoch | null =>
   snapshot.matches({ online: "leading" }) ? snapshot.context.epoch : null;
 
+/** Stands around the endpoints and the requests of one instance, which is composed a moment later. */
+function watchSides(traits: BusInstanceTraits, id: InstanceId, seats: SeatsPeephole, composed: () => ComposedInstance) {
+  const { exchanges, isReady } = traits;
+  const { leaderAddress } = traits.network.transport(traits.name);
+  const server: Server = {
+    id,
+    identity,
+    seats,
+    secret: () => composed().runtime.settings.secret,
+    leadsUnder: () => leadsUnder(composed().actor.getSnapshot()),
+    membership: () => composed().runtime.board.leader,
+    seat: () => composed().runtime.board.place?.seat ?? null,
+  };
+  const isAllThere = () =>
+    isReady(composed().actor.getSnapshot().context.seat, new Set(seats.seats().map((each) => each.seat)), id);
+  return {
+    sides: createSides({ server, exchanges, leaderAddress, isReady: isAllThere }),
+    serve: (inner: RequestHandler, address: string) =>
+      traits.serve(exchanges.serve(inner, server, address === leaderAddress ? "leader" : "follower")),
+  };
+}
+
 function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
   const { hand, name, network } = traits;
   const { incarnation, processes } = hand.table.enter(process);
@@ -212,26 +234,7 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
   const lease = createPeephole(`${id}/lease`);
   const membership = createPeephole(`${id}/membership`);
   const seats = createSeatsPeephole(id);
-  const server: Server = {
-    id,
-    identity,
-    seats,
-    secret: () => composed.runtime.settings.secret,
-    leadsUnder: () => leadsUnder(composed.actor.getSnapshot()),
-    membership: () => composed.runtime.board.leader,
-    seat: () => composed.runtime.board.place?.seat ?? null,
-  };
-  const { exchanges } = traits;
-  const { leaderAddress } = network.transport(name);
-  const sides = createSides({
-    server,
-    exchanges,
-    leaderAddress,
-    isReady: () =>
-      traits.isReady(composed.actor.getSnapshot().context.seat, new Set(seats.seats().map((each) => each.seat)), id),
-  });
-  const serve = (inner: RequestHandler, address: string) =>
-    traits.serve(exchanges.serve(inner, server, address === leaderAddress ? "leader" : "follower"));
+  const { sides, serve } = watchSides(traits, id, seats, () => composed);
   const composed: ComposedInstance = composeInstance(
     {
       stage: {

@@ -57,6 +57,13 @@ const settledBefore = (updates: readonly Known[], beforeMs: number): readonly st
     settler !== null && settler.atMs < beforeMs ? [`update ${updateId}, settled by ${settler.id}`] : [],
   );
 
+const viewsOf = (seen: readonly Known[], telegram: TelegramWorld): ReturnType<UpdateLedger["takeViews"]> => ({
+  fetched: seen.map(({ updateId, inJournal, settled }) => {
+    return { updateId, inJournal, settled, confirmed: telegram.isConfirmed(updateId) };
+  }),
+  updates: seen.map(({ updateId, settled, handedOut, overtook }) => ({ updateId, settled, handedOut, overtook })),
+});
+
 export function createUpdateLedger(world: {
   readonly database: MemoryDatabase;
   readonly telegram: TelegramWorld;
@@ -115,14 +122,9 @@ export function createUpdateLedger(world: {
     },
     handed: (updateId, to, redelivered) => touch(updateId, (update) => hand(update, to, redelivered)),
     takeViews() {
-      const seen = [...touched];
+      const views = viewsOf([...touched], telegram);
       touched.clear();
-      return {
-        fetched: seen.map(({ updateId, inJournal, settled }) => {
-          return { updateId, inJournal, settled, confirmed: telegram.isConfirmed(updateId) };
-        }),
-        updates: seen.map(({ updateId, settled, handedOut, overtook }) => ({ updateId, settled, handedOut, overtook })),
-      };
+      return views;
     },
     unheardSince: (beforeMs) => settledBefore([...known.values()].filter(isUnheard), beforeMs),
     open: () => [...known.values()].filter((update) => update.settled === 0),

@@ -10,7 +10,14 @@
  */
 import { keyOfThread } from "../../adapters/store/memory/database.ts";
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
-import { instanceId, threadId, updateId, type InstanceId, type SeatKey } from "../../machines/ids.ts";
+import {
+  instanceId,
+  threadId,
+  updateId,
+  type InstanceId,
+  type SeatKey,
+  type ThreadTarget,
+} from "../../machines/ids.ts";
 import { judgedWith, judgeOf, type SeatView, type Shown, type StoreStepView } from "../../machines/invariants.ts";
 import { defaultThreadGraceMs } from "../../machines/reconciliation.types.ts";
 import type { RequestHandler, Store } from "../../services/ports.ts";
@@ -19,7 +26,7 @@ import { ExchangeNotes } from "./bus-exchanges.ts";
 import { startBusInstance } from "./bus-instance.ts";
 import { createTelegramWatch } from "./bus-telegram.ts";
 import { createUpdateLedger } from "./bus-updates.ts";
-import { asTimerless } from "./clock.ts";
+import { asTimerless, type HostClock } from "./clock.ts";
 import { planBusFaults } from "./bus-faults.ts";
 import type { BusPlace, BusPlant, BusWorld } from "./bus-line.ts";
 import { watchLease } from "./ghost.ts";
@@ -28,7 +35,7 @@ import type { SimulationResult } from "./lease-world.ts";
 import { createNetwork } from "./network.ts";
 import { vanishMaxMs } from "./process-table.ts";
 import { createRegistrationGhost } from "./registration-ghost.ts";
-import { createStagehand, type StagehandOptions } from "./stagehand.ts";
+import { createStagehand, type Stagehand, type StagehandOptions } from "./stagehand.ts";
 import { createStoreSteps } from "./store-steps.ts";
 import type { TelegramGate } from "./telegram-api.ts";
 import { createTelegramWorld } from "./telegram.ts";
@@ -50,24 +57,25 @@ const detailMax = 20_000;
 /** Instances without a name. */
 const unnamedShare = 0.25;
 
-function createBusWorld(options: BusSimulation): BusWorld {
-  const hand = createStagehand(options);
-  const storeClock = hand.newHost();
-  const database = new MemoryDatabase("simulated");
-  const { plant = {} } = options;
-  const real = openMemoryStore({ database, clock: asTimerless(storeClock) });
-  const inner = plant.store?.(real, database) ?? real;
+interface Watched {
+  readonly hand: Stagehand;
+  readonly storeClock: HostClock;
+  readonly database: MemoryDatabase;
+  /** The store as instances would have it unwatched. */
+  readonly inner: Store;
+  /** The instance in a place at this moment. */
+  readonly instanceAt: (place: string) => InstanceId;
+}
+
+/** Whoever watches, around the store, the wire and Telegram. */
+function createWatches({ hand, storeClock, database, inner, instanceAt }: Watched) {
   const ghost = watchLease(inner.lease, { database, clock: storeClock, isAlive: (who) => hand.table.isAlive(who) });
   const registrations = createRegistrationGhost(database);
   const isAlive = (id: InstanceId) => hand.table.isInstanceAlive(id);
   const calls = createCallLedger({ nowMs: hand.scheduler.nowMs, isAlive });
   const goneHolders = new Map<string, boolean>();
-  const apiCalls = createTelegramWatch({
-    database,
-    isAlive,
-    instanceAt: (name) => places.find((place) => place.name === name)?.instance.id ?? instanceId(name),
-    wasHolderGone: (target) => goneHolders.get(keyOfThread(target)) ?? null,
-  });
+  const wasHolderGone = (target: ThreadTarget) => goneHolders.get(keyOfThread(target)) ?? null;
+  const apiCalls = createTelegramWatch({ database, isAlive, instanceAt, wasHolderGone });
   const telegram = apiCalls.watch(createTelegramWorld(hand.scheduler, calls.seen));
   const onStep = (step: StoreStepView) => {
     const { op, kind, epoch, seat, target } = step;
@@ -88,6 +96,19 @@ function createBusWorld(options: BusSimulation): BusWorld {
   const ledger = createUpdateLedger({ database, telegram, isAlive, nowMs: hand.scheduler.nowMs });
   const fenced = watchLeaderWrites({ ...inner, lease: ghost.lease }, { database, note: ghost.noteWrite });
   const store: Store = ledger.watch(registrations.watch(steps.watch(fenced)));
+  return { ghost, registrations, exchanges, steps, apiCalls, calls, ledger, telegram, store };
+}
+
+function createBusWorld(options: BusSimulation): BusWorld {
+  const hand = createStagehand(options);
+  const storeClock = hand.newHost();
+  const database = new MemoryDatabase("simulated");
+  const { plant = {} } = options;
+  const real = openMemoryStore({ database, clock: asTimerless(storeClock) });
+  const inner = plant.store?.(real, database) ?? real;
+  const instanceAt = (name: string) => places.find((place) => place.name === name)?.instance.id ?? instanceId(name);
+  const watches = createWatches({ hand, storeClock, database, inner, instanceAt });
+  const { registrations, telegram, store, ledger, calls, exchanges } = watches;
   const serve = (handle: RequestHandler) => registrations.serve(plant.serve?.(handle) ?? handle);
   const network = createNetwork({ ...hand, random: hand.random.split("network") });
   const gate: TelegramGate = { throttledUntilMs: 0 };
@@ -123,8 +144,7 @@ function createBusWorld(options: BusSimulation): BusWorld {
     place.instance = start(place);
     return "starts";
   };
-  const watches = { ghost, registrations, exchanges, steps, apiCalls, calls, ledger };
-  return { hand, database, ...watches, storeClock, network, telegram, gate, places, boot };
+  return { hand, database, ...watches, storeClock, network, gate, places, boot };
 }
 
 /** Nobody sat there any more, or whoever did was dead. */

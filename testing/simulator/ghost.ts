@@ -81,23 +81,37 @@ export interface LeaseTruth {
   readonly database: MemoryDatabase;
 }
 
+/** Every request to the row, and the row itself. */
+function createHistory(database: MemoryDatabase) {
+  const now = () => rowOf(database.lease);
+  let since = now();
+  let steps: LeaseStepView[] = [];
+  return {
+    now,
+    note: (step: Omit<LeaseStepView, "after">) => void steps.push({ ...step, after: now() }),
+    take(): LeaseHistoryView {
+      const taken = { since, steps, now: now() };
+      since = taken.now;
+      steps = [];
+      return taken;
+    },
+  };
+}
+
 export function watchLease(inner: LeaseStore, world: LeaseTruth): LeaseGhost {
   const grants: GrantView[] = [];
   const ends = createEnds(world.clock);
   let grantCount = 0;
   let writes: LeaderWriteView[] = [];
-  const rowNow = () => rowOf(world.database.lease);
-  let since = rowNow();
-  let steps: LeaseStepView[] = [];
+  const history = createHistory(world.database);
 
-  const noteStep = (step: Omit<LeaseStepView, "after">) => void steps.push({ ...step, after: rowNow() });
   const noteWrite = (presented: Epoch, current: Epoch, accepted: boolean) => {
     const by = ends.of(presented)?.to;
     if (by !== undefined) writes.push({ by, presented, current, accepted });
   };
   const noteOwnStep = (what: LeaseStepView["what"], presented: Epoch, before: LeaseRecord, isDone: boolean) => {
     const by = ends.of(presented)?.to ?? null;
-    noteStep({ what, by, presented, seenRenewals: null, isDone, before: rowOf(before) });
+    history.note({ what, by, presented, seenRenewals: null, isDone, before: rowOf(before) });
     noteWrite(presented, before.epoch, isDone);
   };
   const lease: LeaseStore = {
@@ -108,7 +122,7 @@ export function watchLease(inner: LeaseStore, world: LeaseTruth): LeaseGhost {
       const to = request.me.instanceId;
       const { epoch: presented, renewals: seenRenewals } = request.expected;
       const isDone = answer.kind === "granted";
-      noteStep({ what: "acquire", by: to, presented, seenRenewals, isDone, before: rowOf(before) });
+      history.note({ what: "acquire", by: to, presented, seenRenewals, isDone, before: rowOf(before) });
       if (!isDone) return answer;
       grantCount += 1;
       grants.push({
@@ -146,13 +160,8 @@ export function watchLease(inner: LeaseStore, world: LeaseTruth): LeaseGhost {
     lease,
     grants: () => grants,
     grantCount: () => grantCount,
-    row: rowNow,
-    takeHistory() {
-      const taken = { since, steps, now: rowNow() };
-      since = taken.now;
-      steps = [];
-      return taken;
-    },
+    row: history.now,
+    takeHistory: history.take,
     endOf: ends.of,
     noteWrite,
     takeWrites() {
