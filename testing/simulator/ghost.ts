@@ -125,12 +125,8 @@ export function watchLease(inner: LeaseStore, world: LeaseTruth): LeaseGhost {
       history.note({ what: "acquire", by: to, presented, seenRenewals, isDone, before: rowOf(before) });
       if (!isDone) return answer;
       grantCount += 1;
-      grants.push({
-        epoch: answer.record.epoch,
-        to,
-        evidence: request.evidence,
-        over: overWhom(before, to, world.isAlive),
-      });
+      const over = overWhom(before, to, world.isAlive);
+      grants.push({ epoch: answer.record.epoch, to, evidence: request.evidence, over });
       if (grants.length > grantsMax) grants.shift();
       ends.note(await inner.read());
       return answer;
