@@ -12,10 +12,11 @@
  */
 import { assign, emit, sendTo, setup } from "xstate";
 import type { CapabilityFact } from "./capability.machine.ts";
-import type { BoundThread, ChatId, Epoch, InstanceId, SeatKey } from "./ids.ts";
+import { sameTarget } from "./ids.ts";
+import type { BoundThread, ChatId, Epoch, InstanceId, SeatKey, ThreadTarget } from "./ids.ts";
 import type { PollingCommand, PollingFact } from "./polling.machine.ts";
 import { provisioningMachine } from "./provisioning.machine.ts";
-import type { ThreadOrigin } from "./provisioning.machine.ts";
+import type { ProvisioningInput, ThreadDoubt, ThreadOrigin } from "./provisioning.machine.ts";
 import type { ReconciliationFact } from "./reconciliation.machine.ts";
 import { companion, slot } from "./slots.ts";
 import type { CompanionFailed } from "./slots.ts";
@@ -52,11 +53,22 @@ export interface DispatcherFact {
   readonly type: "dispatcher.fenced";
 }
 
+/** Something that we sent speaks against our own thread. */
+export interface OwnThreadFact {
+  readonly type: "thread.doubted";
+  readonly doubt: ThreadDoubt;
+}
+/** It has been dealt with: our thread is what it is. */
+export interface OwnThreadSettled {
+  readonly type: "thread.settled";
+}
+
 export type DispatcherCommand = { readonly type: "journal.changed" };
 
 export type ActivationEvent =
   | CapabilityFact
   | ReconciliationFact
+  | OwnThreadFact
   | ActivationCommand
   | EndpointFact
   | DispatcherFact
@@ -83,6 +95,8 @@ export interface ActivationContext extends ActivationInput {
   readonly origin: ThreadOrigin;
   readonly failures: number;
   readonly askedDelayMs: number;
+  /** What was last said against our own thread. */
+  readonly doubt: ThreadDoubt | null;
 }
 
 export interface SeatOwnAnswer {
@@ -103,6 +117,11 @@ const troubled = (
   reason: string,
 ): ActivationFact => ({ type: "activation.troubled", trouble, reason });
 
+const ownTarget = ({ doubt }: ActivationContext): ThreadTarget => {
+  if (doubt === null) throw new Error("the activation chart replaces a thread that nothing speaks against");
+  return doubt.target;
+};
+
 const base = setup({
   // Types only: these values are never read.
   types: {
@@ -119,6 +138,8 @@ const base = setup({
     endpoint: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("endpoint"),
     dispatcher: companion<DispatcherCommand, { readonly epoch: Epoch }>("dispatcher"),
     poller: companion<PollingCommand, { readonly epoch: Epoch }>("poller"),
+    /** Takes what speaks against our own thread, from whoever sends into it; reports `thread.doubted`. */
+    ownThread: companion<OwnThreadSettled>("ownThread"),
     /** Threads against reality, for as long as followers can reach us. */
     reconciliation: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("reconciliation"),
     /** Whether the chat still has threads; what it finds is for whoever makes calls. */
@@ -129,6 +150,7 @@ const base = setup({
       Math.max(context.askedDelayMs, Math.min(30_000, 250 * 2 ** Math.min(7, Math.max(0, context.failures - 1)))),
     /** Until a thread that could not be had is asked for again; meanwhile the endpoint closes for a moment. */
     threadRetry: 5 * 60_000,
+    retryInterval: 250,
     capabilityInterval: ({ context }) => context.capabilityMs,
     /** For the poller to say that it has stopped; then it is cut off. */
     quiesceLimit: 1_000,
@@ -139,6 +161,7 @@ const { createMachine } = base.extend({
   actions: {
     nudgeDispatcher: base.sendTo("dispatcher", { type: "journal.changed" }),
     doubt: base.emit({ type: "activation.doubted" }),
+    settleThread: base.sendTo("ownThread", { type: "thread.settled" }),
   },
   guards: { isConflict: ({ event }) => event.type === "polling.troubled" && event.trouble === "conflict" },
 });
@@ -147,9 +170,33 @@ const { createMachine } = base.extend({
 const doubtOnConflict = [{ guard: "isConflict", actions: "doubt" }, {}] as const;
 const epochOnly = ({ context }: { readonly context: ActivationContext }) => ({ epoch: context.epoch });
 
+const provisioningOf = (
+  { epoch, seat, me, chatId, threadName, carried }: ActivationContext,
+  doubt: ThreadDoubt | null,
+): ProvisioningInput => ({
+  epoch,
+  wish: {
+    seat,
+    instanceId: me,
+    chatId,
+    threadName,
+    role: "leader",
+    carried: doubt === null ? carried : null,
+    previous: null,
+  },
+  doubt,
+});
+const seatOf = ({ epoch, seat, thread, origin }: ActivationContext): SeatOwnInput => ({
+  epoch,
+  seat,
+  thread,
+  origin,
+  isClassic: false,
+});
+
 export const activationMachine = createMachine({
   id: "activation",
-  context: ({ input }) => ({ ...input, thread: null, origin: "reused", failures: 0, askedDelayMs: 0 }),
+  context: ({ input }) => ({ ...input, thread: null, origin: "reused", failures: 0, askedDelayMs: 0, doubt: null }),
   initial: "beginning",
   on: {
     "activation.stop": ".stopped",
@@ -157,6 +204,7 @@ export const activationMachine = createMachine({
     "endpoint.open": {},
     "endpoint.failed": {},
     "dispatcher.fenced": {},
+    "thread.doubted": {},
     "polling.started": {},
     "polling.answered": {},
     "polling.idsAccepted": {},
@@ -281,19 +329,7 @@ export const activationMachine = createMachine({
     provisioning: {
       invoke: {
         src: "provisioning",
-        input: ({ context }) => ({
-          epoch: context.epoch,
-          wish: {
-            seat: context.seat,
-            instanceId: context.me,
-            chatId: context.chatId,
-            threadName: context.threadName,
-            role: "leader" as const,
-            carried: context.carried,
-            previous: null,
-          },
-          doubt: null,
-        }),
+        input: ({ context }) => provisioningOf(context, null),
         onDone: [
           {
             guard: ({ event }) => event.output.kind === "bound",
@@ -320,13 +356,7 @@ export const activationMachine = createMachine({
     seating: {
       invoke: {
         src: "seatOwn",
-        input: ({ context }) => ({
-          epoch: context.epoch,
-          seat: context.seat,
-          thread: context.thread,
-          origin: context.origin,
-          isClassic: false,
-        }),
+        input: ({ context }) => seatOf(context),
         onDone: [
           { guard: ({ event }) => event.output.kind === "committed", target: "serving" },
           {
@@ -379,8 +409,84 @@ export const activationMachine = createMachine({
               },
             },
             active: {
+              invoke: { src: "ownThread", id: "ownThread" },
               after: {
                 threadRetry: { guard: ({ context }) => context.thread === null, target: "#activation.provisioning" },
+              },
+              initial: "settled",
+              states: {
+                settled: {
+                  on: {
+                    "thread.doubted": [
+                      {
+                        guard: ({ context: { thread }, event }) =>
+                          thread !== null && sameTarget(thread.target, event.doubt.target),
+                        target: "replacing",
+                        actions: assign({ doubt: ({ event }) => event.doubt }),
+                      },
+                      { actions: "settleThread" },
+                    ],
+                  },
+                },
+                /** Our own thread is reported gone: we get another one, once, and lead on meanwhile. */
+                replacing: {
+                  invoke: {
+                    src: "provisioning",
+                    input: ({ context }) => provisioningOf(context, context.doubt),
+                    onDone: [
+                      {
+                        guard: ({ context, event: { output } }) =>
+                          output.kind === "bound" && !sameTarget(output.thread.target, ownTarget(context)),
+                        target: "moving",
+                        actions: assign(({ context, event: { output } }) =>
+                          output.kind === "bound" ? { thread: output.thread, origin: output.origin } : context,
+                        ),
+                      },
+                      { guard: ({ event }) => event.output.kind === "fenced", target: "#activation.fencedOff" },
+                      {
+                        guard: ({ event }) => event.output.kind === "bound",
+                        target: "settled",
+                        actions: "settleThread",
+                      },
+                      {
+                        target: "settled",
+                        actions: [
+                          "settleThread",
+                          emit(({ event: { output } }) =>
+                            troubled(
+                              "thread",
+                              "reason" in output ? output.reason : "our thread was doubted, and exists",
+                            ),
+                          ),
+                        ],
+                      },
+                    ],
+                    onError: {
+                      target: "settled",
+                      actions: ["settleThread", emit(({ event }) => troubled("thread", String(event.error)))],
+                    },
+                  },
+                },
+                moving: {
+                  invoke: {
+                    src: "seatOwn",
+                    input: ({ context }) => seatOf(context),
+                    onDone: [
+                      {
+                        guard: ({ event }) => event.output.kind === "committed",
+                        target: "settled",
+                        actions: [
+                          "settleThread",
+                          emit(({ context }) => ({ type: "activation.active", thread: context.thread })),
+                        ],
+                      },
+                      { target: "#activation.fencedOff" },
+                    ],
+                    // It may stand: writing it again changes nothing.
+                    onError: "pausing",
+                  },
+                },
+                pausing: { after: { retryInterval: "moving" } },
               },
               on: {
                 "polling.answered": { actions: "nudgeDispatcher" },

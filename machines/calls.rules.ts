@@ -135,7 +135,7 @@ export const faultOfMethod = (method: string): string | null =>
   lineMethods.has(method.toLowerCase()) ? `${method} concerns the whole line and is not an instance's to call` : null;
 
 /** Calls that put something into a thread, and so take its id. */
-const isThreadScoped = (method: string): boolean => /^(send|copyMessage|forwardMessage)/i.test(method);
+export const isThreadScoped = (method: string): boolean => /^(send|copyMessage|forwardMessage)/i.test(method);
 /** Calls on the thread itself. */
 const isTopicMethod = (method: string): boolean => /ForumTopic/i.test(method);
 

@@ -3,10 +3,11 @@
  *
  * Owns: the context of `registration.machine.ts` and its readers. Does not own: any decision.
  */
-import type { BoundThread } from "./ids.ts";
-import type { ThreadOrigin } from "./provisioning.contract.ts";
+import type { BoundThread, ThreadTarget } from "./ids.ts";
+import type { ProvisioningInput, ThreadDoubt, ThreadOrigin } from "./provisioning.contract.ts";
 import type {
   Candidate,
+  Follower,
   RegistrationFact,
   RegistrationInput,
   SeatReply,
@@ -25,6 +26,8 @@ export interface RegistrationContext extends RegistrationInput {
   readonly looks: number;
   /** Threads that this registration got and that were gone when it was committed. */
   readonly lostThreads: number;
+  /** What was last said against the sitter's thread. */
+  readonly doubt: ThreadDoubt | null;
 }
 
 export function must<Value>(value: Value | null): Value {
@@ -55,3 +58,30 @@ export const gone = (
   context: RegistrationContext,
   why: Extract<RegistrationFact, { type: "seat.gone" }>["why"],
 ): RegistrationFact => ({ type: "seat.gone", instanceId: must(context.sitter).instanceId, why });
+
+/** The sitter with another thread, and nothing else changed: its generation stands. */
+export const movedSitter = (context: RegistrationContext): Sitter => ({
+  ...must(context.sitter),
+  thread: newThread(context),
+});
+
+/** What is asked for a seat's thread on behalf of this follower. */
+export const provisioningOf = (
+  { epoch, seat, chatId }: RegistrationContext,
+  { instanceId, threadName, carried, previous }: Follower,
+  doubt: ThreadDoubt | null,
+): ProvisioningInput => ({
+  epoch,
+  wish: { seat, instanceId, chatId, threadName, role: "follower", carried: doubt === null ? carried : null, previous },
+  doubt,
+});
+
+/** The thread that was reported. */
+export const doubted = ({ doubt }: RegistrationContext): ThreadTarget => must(doubt).target;
+
+/** Why a seat keeps the thread that was reported; `output` is what provisioning, or the commit, came to. */
+export function whyNotMoved(output: unknown): string {
+  if (typeof output !== "object" || output === null || !("kind" in output)) return "";
+  if (output.kind === "bound") return "the thread exists";
+  return "reason" in output ? String(output.reason) : String(output.kind);
+}

@@ -3,9 +3,10 @@
  *
  * Owns: the words between the seat's chart and its surroundings. Does not own: any decision.
  */
-import type { BoundThread, ChatId, Epoch, Generation, Incarnation, InstanceId, SeatKey } from "./ids.ts";
+import type { BoundThread, ChatId, Epoch, Generation, Incarnation, InstanceId, SeatKey, ThreadTarget } from "./ids.ts";
 import { reasonNotRemoved } from "./cleanup.machine.ts";
 import type { CleanupOutput } from "./cleanup.machine.ts";
+import type { ThreadDoubt } from "./provisioning.contract.ts";
 import type { CompanionFailed } from "./slots.ts";
 
 export interface RegistrationInput {
@@ -69,6 +70,8 @@ export type RegistrationEvent =
   | { readonly type: "follower.heard"; readonly generation: Generation }
   /** A connection of this generation closed, or could not be made: a hint. */
   | { readonly type: "link.closed"; readonly generation: Generation }
+  /** Something that this registration sent speaks against its thread. */
+  | { readonly type: "thread.doubted"; readonly generation: Generation; readonly doubt: ThreadDoubt }
   | CompanionFailed;
 
 /** What a request comes to; the endpoint turns it into the exact words of the wire. */
@@ -86,6 +89,9 @@ export type RegistrationFact =
   | { readonly type: "seat.answered"; readonly requestId: string; readonly reply: SeatReply }
   | { readonly type: "seat.live"; readonly sitter: Sitter }
   /** The thread is new to the user, or to whoever sits there now. */
+  /** The seat has another thread, under the same registration. */
+  | { readonly type: "seat.moved"; readonly sitter: Sitter; readonly from: ThreadTarget }
+  | { readonly type: "seat.notMoved"; readonly instanceId: InstanceId; readonly reason: string }
   | { readonly type: "seat.connected"; readonly thread: BoundThread }
   | { readonly type: "seat.gone"; readonly instanceId: InstanceId; readonly why: "silent" | "closed" | "died" | "left" }
   | { readonly type: "seat.unprovable"; readonly instanceId: InstanceId };

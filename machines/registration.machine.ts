@@ -10,102 +10,20 @@
  *
  * Invariants: registration/oneSeatOneHolder, registration/staleGenerationNeverActs.
  */
-import { and, assign, emit, enqueueActions, setup } from "xstate";
-import type { Liveness } from "./ids.ts";
-import { cleanupMachine, givingUp } from "./cleanup.machine.ts";
-import { isNews, provisioningMachine } from "./provisioning.machine.ts";
-import type {
-  CommitAnswer,
-  CommitRequest,
-  EndRegistrationAnswer,
-  ProofRequest,
-  RegistrationEvent,
-  RegistrationFact,
-  RegistrationInput,
-  SeatWrite,
-  Sitter,
-} from "./registration.contract.ts";
-import { answer, gone, must, newSitter, newThread, seatWrite } from "./registration.context.ts";
-import type { RegistrationContext } from "./registration.context.ts";
-import { candidateFrom, farewellReply } from "./registration.contract.ts";
-import { companion, slot } from "./slots.ts";
+import { and, assign, emit, enqueueActions } from "xstate";
+import { givingUp } from "./cleanup.machine.ts";
+import { sameTarget } from "./ids.ts";
+import { isNews } from "./provisioning.machine.ts";
+import { answer, movedSitter, must, newSitter, newThread, provisioningOf, seatWrite } from "./registration.context.ts";
+import { farewellReply } from "./registration.contract.ts";
+import type { Sitter } from "./registration.contract.ts";
+import { chart } from "./registration.setup.ts";
 
 export * from "./registration.contract.ts";
 export type { RegistrationContext } from "./registration.context.ts";
 
-/** Requests of one seat held back at once; a peer that sends more gets an answer instead of a place. */
-const deferredMax = 64;
 const seatTaken = "another process holds this seat by now";
 const threadBeingDeleted = "the seat's former thread is being deleted, and Telegram has not confirmed it yet";
-
-const base = setup({
-  // Types only: these values are never read.
-  types: {
-    input: {} as RegistrationInput,
-    context: {} as RegistrationContext,
-    events: {} as RegistrationEvent,
-    emitted: {} as RegistrationFact,
-  },
-  actors: {
-    provisioning: provisioningMachine,
-    /** Keeps a connection to the follower's endpoint; reports `link.closed`. */
-    watchFollower: companion<{ readonly type: "never" }, ProofRequest>("watchFollower"),
-    commitRegistration: slot<CommitAnswer, CommitRequest>("commitRegistration"),
-    proveDeath: slot<Liveness, ProofRequest>("proveDeath"),
-    endRegistration: slot<EndRegistrationAnswer, SeatWrite>("endRegistration"),
-    /** Deletes the thread of one who leaves. */
-    cleanup: cleanupMachine,
-  },
-  guards: {
-    isCurrent: ({ context, event }) => "generation" in event && context.sitter?.generation === event.generation,
-    hasSitter: ({ context }) => context.sitter !== null,
-    hasPlace: ({ context }) => context.deferred.length < deferredMax,
-  },
-  delays: {
-    silence: ({ context }) => context.timings.silenceMs,
-    proofInterval: ({ context }) => context.timings.proofMs,
-    suspectInterval: ({ context }) => context.timings.suspectMs,
-    retryInterval: 250,
-  },
-});
-
-const chart = base.extend({
-  actions: {
-    beginRegistration: base.assign({
-      candidate: ({ context, event }) => candidateFrom(event, context.sitter === null ? "nobody" : "unheard"),
-      candidateThread: null,
-      lostThreads: 0,
-    }),
-    beginReregistration: base.assign({
-      candidate: ({ event }) => candidateFrom(event, "live"),
-      candidateThread: null,
-      lostThreads: 0,
-    }),
-    defer: base.assign({
-      deferred: ({ context, event }) =>
-        event.type === "follower.register" || event.type === "follower.disconnect"
-          ? [...context.deferred, event]
-          : context.deferred,
-    }),
-    /** Gives deferred requests back to the mailbox, in order; those that do not fit yet are deferred again. */
-    replay: base.enqueueActions(({ context, enqueue }) => {
-      const { deferred } = context;
-      enqueue.assign({ deferred: [] });
-      for (const request of deferred) enqueue.raise(request);
-    }),
-    reportClosed: base.emit(({ context }) => gone(context, "closed")),
-    reportSilent: base.emit(({ context }) => gone(context, "silent")),
-    reportDied: base.emit(({ context }) => gone(context, "died")),
-    reportLeft: base.emit(({ context }) => gone(context, "left")),
-    answerUnknown: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "unknown" })),
-    answerStale: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "stale" })),
-    answerAlive: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "alive" })),
-    answerBusy: base.emit(({ event }) =>
-      answer("requestId" in event ? event.requestId : "", { kind: "failed", reason: "too many requests for one seat" }),
-    ),
-    reportLive: base.emit(({ context }) => ({ type: "seat.live", sitter: must(context.sitter) })),
-  },
-});
 
 /** Not routable: its requests are told so, and it registers anew. */
 const unrouted = {
@@ -129,6 +47,7 @@ export const registrationMachine = chart.createMachine({
     deferred: [],
     looks: 0,
     lostThreads: 0,
+    doubt: null,
   }),
   initial: "beginning",
   on: {
@@ -141,6 +60,8 @@ export const registrationMachine = chart.createMachine({
     "follower.disconnect": { actions: "answerUnknown" },
     // A sign of life or of death that no state below waits for decides nothing.
     "follower.heard": {},
+    // Whatever thread the seat had, it gets another look when somebody sits again.
+    "thread.doubted": {},
     "link.closed": {},
     "companion.failed": {},
   },
@@ -155,22 +76,7 @@ export const registrationMachine = chart.createMachine({
       on: whileMutating,
       invoke: {
         src: "provisioning",
-        input: ({ context }) => {
-          const { follower } = must(context.candidate);
-          return {
-            epoch: context.epoch,
-            wish: {
-              seat: context.seat,
-              instanceId: follower.instanceId,
-              chatId: context.chatId,
-              threadName: follower.threadName,
-              role: "follower" as const,
-              carried: follower.carried,
-              previous: follower.previous,
-            },
-            doubt: null,
-          };
-        },
+        input: ({ context }) => provisioningOf(context, must(context.candidate).follower, null),
         onDone: [
           {
             guard: ({ event }) => event.output.kind === "bound",
@@ -296,12 +202,66 @@ export const registrationMachine = chart.createMachine({
               { actions: "answerStale" },
             ],
             "follower.heard": { guard: "isCurrent", target: "heard", reenter: true },
+            "thread.doubted": { guard: "isItsThread", target: "replacing", actions: "doubtThread" },
           },
           after: {
             silence: {
               target: "#registration.suspect",
               actions: "reportSilent",
             },
+          },
+        },
+
+        /**
+         * Its thread is reported gone: it gets another one, once, under the same registration. Whoever has something to say
+         * in the thread waits; what else changes the seat does, too.
+         */
+        replacing: {
+          on: {
+            ...whileMutating,
+            "follower.heartbeat": [{ guard: "isCurrent", actions: "answerAlive" }, { actions: "answerStale" }],
+            "follower.heard": {},
+            "thread.doubted": {},
+          },
+          exit: "replay",
+          initial: "provisioning",
+          states: {
+            provisioning: {
+              invoke: {
+                src: "provisioning",
+                input: ({ context }) => provisioningOf(context, must(context.sitter), context.doubt),
+                onDone: [
+                  {
+                    guard: ({ context, event: { output } }) =>
+                      output.kind === "bound" && !sameTarget(output.thread.target, must(context.sitter).thread.target),
+                    target: "moving",
+                    actions: assign({
+                      candidateThread: ({ event: { output } }) =>
+                        output.kind === "bound" ? { ...output.thread, origin: output.origin } : null,
+                    }),
+                  },
+                  { target: "#registration.live.heard", actions: "reportNotMoved" },
+                ],
+                onError: { target: "#registration.live.heard", actions: "reportNotMoved" },
+              },
+            },
+            moving: {
+              invoke: {
+                src: "commitRegistration",
+                input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, sitter: movedSitter(context) }),
+                onDone: [
+                  {
+                    guard: ({ event }) => event.output.kind === "committed",
+                    target: "#registration.live.heard",
+                    actions: [assign({ sitter: ({ context }) => movedSitter(context) }), "reportMoved"],
+                  },
+                  { target: "#registration.live.heard", actions: "reportNotMoved" },
+                ],
+                // It may stand: writing it again changes nothing.
+                onError: "pausing",
+              },
+            },
+            pausing: { after: { retryInterval: "moving" } },
           },
         },
       },

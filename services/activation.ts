@@ -22,6 +22,7 @@ import { provideDispatcher } from "./dispatcher.ts";
 import { provideEndpoint } from "./leader-endpoint.ts";
 import { LeaderHandler } from "./leader-handler.ts";
 import type { SecretCheck } from "./leader-handler.ts";
+import { provideOwnThread } from "./own-thread.ts";
 import { createPollingNotes, healthOf, providePolling } from "./polling.ts";
 import { provideProvisioning } from "./provisioning.ts";
 import { provideReconciliation } from "./reconciliation.ts";
@@ -139,6 +140,7 @@ export function provideActivation(
         prepare: () => seats.adopt(),
         handle: (request, from) => handler.handle(request, from),
       }),
+      ownThread: provideOwnThread(runtime),
       reconciliation: hostChart(stage, reconciliationIn(runtime, epoch, { heldSeats, changed: seatsChanged })),
       capability: hostChart(stage, capabilityIn(runtime, topics, note)),
       dispatcher: provideDispatcher(runtime, side, { seatsChanged, admitted }),

@@ -14,7 +14,7 @@ import type { Ack } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import { chatOf } from "./runtime.ts";
 import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
-import { ownsMessages, recordMessages } from "./follower-calls.ts";
+import { inItsThread, ownsMessages, recordMessages } from "./follower-calls.ts";
 import { sendAsLeader } from "./leader-calls.ts";
 import type { CallOutcome, RequestOutcome, TelegramError } from "./ports.ts";
 
@@ -150,22 +150,29 @@ async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall
   return read(outcome.ack, call.method);
 }
 
-async function asLeader(runtime: Runtime, place: OwnPlace, call: ApiCall): Promise<Try> {
+async function asLeader(runtime: Runtime, place: OwnPlace, asked: ApiCall): Promise<Try> {
   if (place.thread === null && !place.isClassic) return forbidden("this instance has no thread yet");
   const chatId = chatOf(runtime.settings);
   let owns: boolean;
+  let call: ApiCall;
   try {
-    owns = await ownsMessages(runtime, place.seat, { chatId }, call);
+    owns = await ownsMessages(runtime, place.seat, { chatId }, asked);
+    call =
+      place.thread === null
+        ? asked
+        : await inItsThread(runtime, { seat: place.seat, target: place.thread.target }, asked);
   } catch (error) {
     return { kind: "notSent", reason: String(error) };
   }
   const verdict = confineOwnCall(call, { chatId, threadId: place.thread?.target.threadId ?? null }, owns);
   if (verdict.kind === "refused") return forbidden(verdict.reason);
-  const outcome = await sendAsLeader(runtime, {
-    method: verdict.call.method,
-    payload: verdict.call.body,
-    epoch: null,
-  });
+  const make = ({ method, body: payload }: ApiCall): Promise<CallOutcome> =>
+    sendAsLeader(runtime, { method, payload, epoch: null });
+  const { keeper } = runtime.board;
+  const own = place.thread?.target ?? null;
+  const outcome = await (keeper === null || own === null
+    ? make(verdict.call)
+    : runtime.sends.send({ keeper, own }, verdict.call, make));
   await recordMessages(runtime, place.seat, verdict.call, outcome);
   return outcome.kind === "notSent" && runtime.gate.permit() === null
     ? { kind: "noWay", reason: outcome.reason }

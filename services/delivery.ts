@@ -17,7 +17,6 @@ import type {
   Route,
 } from "../machines/delivery.machine.ts";
 import { faultOfReceipt, forwardEnvelope, forwardKindOf } from "../machines/forward.rules.ts";
-import { seatOfThread } from "../machines/threads.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import { deliveryIdPrefix, timeoutMs } from "../machines/wire/constants.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
@@ -74,7 +73,7 @@ async function findOwner(
   if (place?.thread?.target.threadId === facts.thread) return to(place.seat);
   const live = seats.seatByThread(target);
   if (live !== null) return to(live);
-  const bound = seatOfThread((await store.threads.view()).bindings, target);
+  const bound = await store.threads.seatOf(target);
   return bound === null ? { kind: "nobody", reason: "no instance owns this thread" } : to(bound);
 }
 

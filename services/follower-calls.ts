@@ -8,7 +8,7 @@
  * by the tables (`result: { refused: true }`), or nobody's, because nothing was sent (`result: { notSent: true, isLeading }`:
  * false = another leader may do better).
  */
-import { chatId, messageId } from "../machines/ids.ts";
+import { chatId, messageId, threadId } from "../machines/ids.ts";
 import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
 import {
   asBody,
@@ -22,17 +22,36 @@ import {
 } from "../machines/calls.rules.ts";
 import type { ApiCall, CallVerdict } from "../machines/calls.rules.ts";
 import type { Sitter } from "../machines/registration.machine.ts";
-import { capability } from "../machines/wire/constants.ts";
+import { capability, crossTargetDeliveryMarker } from "../machines/wire/constants.ts";
 import type { Ack, CallApiRequest } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
 import { sendAsLeader, downloadAsLeader, reasonOf, uploadAsLeader } from "./leader-calls.ts";
 import type { CallOutcome, UploadFile } from "./ports.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
+import type { ThreadKeeper } from "./thread-sends.ts";
 
 export interface Caller {
   readonly seat: SeatKey;
   readonly sitter: Sitter;
+  readonly keeper: ThreadKeeper;
+}
+
+const placeOf = ({ keeper, sitter }: Caller) => ({ keeper, own: sitter.thread.target });
+
+/**
+ * A call that names a thread which its seat had and lost means the one that it has now: whoever answers a message of the lost
+ * thread knows no other.
+ */
+export async function inItsThread(
+  { ports }: Runtime,
+  { seat, target }: { readonly seat: SeatKey; readonly target: ThreadTarget },
+  call: ApiCall,
+): Promise<ApiCall> {
+  const named = canonicalInteger(call.body["message_thread_id"]);
+  if (named === null || named === target.threadId || call.body[crossTargetDeliveryMarker] === true) return call;
+  const owner = await ports.store.threads.seatOf({ chatId: target.chatId, threadId: threadId(named) });
+  return owner === seat ? { ...call, body: { ...call.body, message_thread_id: target.threadId } } : call;
 }
 
 /** Whether every message that a call names was sent by this seat, or to it. True when it names none. */
@@ -83,10 +102,11 @@ interface Asked {
 type V1Table = (call: ApiCall, own: ThreadTarget, ownsMessage: boolean) => boolean;
 
 /** By the wire's table for a v1 follower; one of ours is confined to what is its own. */
-async function judge(runtime: Runtime, caller: Caller, call: ApiCall, mayV1Follower: V1Table): Promise<CallVerdict> {
+async function judge(runtime: Runtime, caller: Caller, asked: ApiCall, mayV1Follower: V1Table): Promise<CallVerdict> {
   const { seat, sitter } = caller;
   const target: ThreadTarget = sitter.thread.target;
-  const owns = await ownsMessages(runtime, seat, target, call);
+  const owns = await ownsMessages(runtime, seat, target, asked);
+  const call = await inItsThread(runtime, { seat, target }, asked);
   if (sitter.capabilities.includes(capability.sharedStore))
     return confineOwnCall(call, { chatId: target.chatId, threadId: target.threadId }, owns);
   return mayV1Follower(call, target, owns)
@@ -147,7 +167,9 @@ async function plainCall(runtime: Runtime, request: CallApiRequest, caller: Call
   const verdict = await judge(runtime, caller, asked, mayV1FollowerCall);
   if (verdict.kind === "refused") return notAllowed(request, caller, verdict.reason);
   const call = { method: apiMethod, body: withoutMarkers(verdict.call.body) };
-  const outcome = await sendAsLeader(runtime, { method: call.method, payload: call.body, epoch: null });
+  const outcome = await runtime.sends.send(placeOf(caller), call, ({ method, body: payload }) =>
+    sendAsLeader(runtime, { method, payload, epoch: null }),
+  );
   await recordMessages(runtime, caller.seat, call, outcome);
   return answerOf(runtime, { requestId: request.requestId, method: apiMethod, sitter: caller.sitter }, outcome);
 }
@@ -164,7 +186,9 @@ async function uploadCall(runtime: Runtime, request: CallApiRequest, caller: Cal
     return answerOf(runtime, asked, { kind: "notSent", reason: wireText.callFailed });
   const { call } = verdict;
   const file: UploadFile = { field, path, name };
-  const outcome = await uploadAsLeader(runtime, { method: call.method, payload: call.body, epoch: null }, file);
+  const outcome = await runtime.sends.send(placeOf(caller), call, ({ method, body: payload }) =>
+    uploadAsLeader(runtime, { method, payload, epoch: null }, file),
+  );
   await recordMessages(runtime, caller.seat, call, outcome);
   return answerOf(runtime, asked, outcome);
 }

@@ -42,6 +42,7 @@ import { createReceiver } from "./receiver.ts";
 import { chatOf, createSignal, emptyBoard } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
 import { bare, createOnStage, hostChart } from "./stage.ts";
+import { ThreadSends } from "./thread-sends.ts";
 
 /** What the composition needs of its surroundings besides ports. */
 export interface Host extends QueueHost {
@@ -167,6 +168,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     gate,
     board: emptyBoard(),
     probes: new Probes(stage.clock),
+    sends: new ThreadSends(),
     onWayChanged: createSignal(),
     onPlaceMoved: createSignal(),
   };

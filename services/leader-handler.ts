@@ -224,7 +224,8 @@ export class LeaderHandler {
     const sender = this.senderOf(request);
     if (sender.kind === "refused") return refuse(request.requestId, sender.text);
     this.seats.heard(request.instanceId, sender.sitter.generation);
-    return callForFollower(this.runtime, request, sender);
+    const keeper = this.seats.keeperOf(sender.seat, sender.sitter.generation);
+    return callForFollower(this.runtime, request, { ...sender, keeper });
   }
 
   private async offerHandoff(request: FollowerOfferRequest): Promise<Ack> {

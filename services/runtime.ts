@@ -17,6 +17,7 @@ import type { Counters, Ids, Link, Processes, Store, TelegramApi, Transport } fr
 import type { V1Fleet } from "./ports/owner.ts";
 import type { Probes } from "./probes.ts";
 import type { Stage } from "./stage.ts";
+import type { ThreadKeeper, ThreadSends } from "./thread-sends.ts";
 
 export interface Ports {
   readonly stage: Stage;
@@ -96,6 +97,8 @@ export interface Board {
   agents: Desk | null;
   /** Whether the chat has threads at present, while we lead the bus. Written by `activation.ts`. */
   topics: TopicsJudge | null;
+  /** Who decides about our own thread, while we lead. Written by `own-thread.ts`. */
+  keeper: ThreadKeeper | null;
   /** Slots of the followers that our last leader told of (protocol §5.10). Written by `membership.ts`. */
   roster: readonly string[];
 }
@@ -108,6 +111,7 @@ export const emptyBoard = (): Board => ({
   lastThread: null,
   agents: null,
   topics: null,
+  keeper: null,
   roster: [],
 });
 
@@ -118,6 +122,8 @@ export interface Runtime {
   readonly board: Board;
   /** When threads may be looked at, and what goes before that. */
   readonly probes: Probes;
+  /** Everything that instances send into their threads while we lead. */
+  readonly sends: ThreadSends;
   /** Tells whoever waits for a way to the leader that there may be one. */
   readonly onWayChanged: Signal;
   /** Tells that the leader has moved our place to another thread. */

@@ -17,7 +17,7 @@ import type {
   SeatReply,
   Sitter,
 } from "../machines/registration.machine.ts";
-import { capability } from "../machines/wire/constants.ts";
+import { capability, timeoutMs } from "../machines/wire/constants.ts";
 import { sameTarget } from "../machines/ids.ts";
 import type { Epoch, Generation, InstanceId, SeatKey, ThreadTarget } from "../machines/ids.ts";
 import { provideRegistration } from "./registration.ts";
@@ -26,6 +26,8 @@ import { announceThread } from "./notices.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
+import { takeBackAsLeader } from "./thread-sends.ts";
+import type { ThreadKeeper } from "./thread-sends.ts";
 
 /** Seats of one leadership. Beyond it registrations are refused: a peer must not be able to fill the memory. */
 export const seatsMax = 5_000;
@@ -50,6 +52,7 @@ export class Seats {
   private readonly seatByInstance = new Map<InstanceId, SeatKey>();
   private readonly machine: ReturnType<typeof provideRegistration>;
   private readonly runtime: Runtime;
+  private readonly links: FollowerLinks;
   private readonly epoch: Epoch;
   private readonly onChange: (seat: SeatKey) => void;
 
@@ -62,6 +65,7 @@ export class Seats {
     this.runtime = runtime;
     this.epoch = leadership.epoch;
     this.onChange = onChange;
+    this.links = leadership.links;
     this.machine = provideRegistration(runtime, leadership.links);
   }
 
@@ -142,6 +146,37 @@ export class Seats {
     return null;
   }
 
+  /** Who decides about the thread of this registration; it has none once the registration is over. */
+  keeperOf(key: SeatKey, generation: Generation): ThreadKeeper {
+    const sitter = (): Sitter | null => {
+      const found = this.sitterOf(key);
+      return found?.generation === generation ? found : null;
+    };
+    return {
+      seat: key,
+      current: () => sitter()?.thread.target ?? null,
+      hasThreads: () => this.runtime.board.topics?.areOff !== true,
+      doubt: (doubt) => this.replaced(key, { type: "thread.doubted", generation, doubt }),
+      takeBack: (messages) => takeBackAsLeader(this.runtime, messages),
+    };
+  }
+
+  /** Resolves when the seat has left the state in which its thread is replaced, or never came to it. */
+  private replaced(key: SeatKey, event: RegistrationEvent): Promise<void> {
+    const actor = this.seats.get(key)?.actor;
+    if (actor === undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      const look = (snapshot: ReturnType<typeof actor.getSnapshot>): void => {
+        if (snapshot.status === "active" && snapshot.matches({ live: "replacing" })) return;
+        subscription.unsubscribe();
+        resolve();
+      };
+      const subscription = actor.subscribe({ next: look, complete: resolve, error: () => resolve() });
+      actor.send(event);
+      look(actor.getSnapshot());
+    });
+  }
+
   /** Authenticated traffic of this registration: it lives. */
   heard(instance: InstanceId, generation: Generation): void {
     this.find(instance)?.actor.send({ type: "follower.heard", generation });
@@ -217,6 +252,10 @@ export class Seats {
       announceThread(this.runtime, fact.thread, this.epoch);
       return;
     }
+    if (fact.type === "seat.moved") {
+      this.onMoved(seat, fact.sitter, fact.from);
+      return;
+    }
     const instanceId = fact.type === "seat.live" ? fact.sitter.instanceId : fact.instanceId;
     if (fact.type === "seat.live") {
       this.seatByInstance.set(instanceId, seat.key);
@@ -226,7 +265,7 @@ export class Seats {
       this.doubt(seat);
       return;
     }
-    const why = "why" in fact ? { why: fact.why } : {};
+    const why = "why" in fact ? { why: fact.why } : "reason" in fact ? { reason: fact.reason } : {};
     this.runtime.ports.stage.log.event("info", fact.type, { seat: seat.key, instanceId, ...why });
     this.onChange(seat.key);
   }
@@ -239,6 +278,50 @@ export class Seats {
       if (sitter.instanceId !== instanceId && !sameTarget(sitter.thread.target, thread.target)) continue;
       other.actor.send({ type: "link.closed", generation: sitter.generation });
     }
+  }
+
+  /** Its holder hears of it by the wire (protocol §6.15), the user in the thread. */
+  private onMoved({ key }: Seat, sitter: Sitter, from: ThreadTarget): void {
+    const { ports, settings } = this.runtime;
+    const { log, clock } = ports.stage;
+    const { target } = sitter.thread;
+    log.event("info", "seat.moved", {
+      seat: key,
+      instanceId: sitter.instanceId,
+      from: from.threadId,
+      to: target.threadId,
+    });
+    const { instanceId: recipientInstanceId, generation: recipientRegistrationGeneration } = sitter;
+    const told = (reason: string): void => {
+      log.event("warn", "follower-not-told-of-its-thread", { seat: key, reason });
+    };
+    this.links
+      .request(
+        { seat: key, generation: sitter.generation },
+        {
+          kind: "leader.replaceFollowerTarget",
+          requestId: ports.ids.requestId(settings.me),
+          auth: settings.secret,
+          recipientInstanceId,
+          recipientRegistrationGeneration,
+          target,
+          oldTarget: from,
+          reason: "thread-restore",
+          sentAtMs: clock.nowMs(),
+        },
+        timeoutMs.forward,
+      )
+      .then(
+        (outcome) => {
+          if (outcome.kind !== "answered") told(outcome.reason);
+          else if (!outcome.ack.ok) told(outcome.ack.message ?? "refused without a reason");
+        },
+        (error: unknown) => {
+          told(String(error));
+        },
+      );
+    announceThread(this.runtime, sitter.thread, this.epoch);
+    this.onChange(key);
   }
 
   /** Shown to the operator, since when and why; once for each registration. */

@@ -207,7 +207,7 @@ const pollingFaults: readonly Fault[] = [
 const registrationFaults: readonly Fault[] = [
   {
     name: "a heartbeat counts whatever its generation",
-    file: registration,
+    file: "machines/registration.setup.ts",
     find: 'isCurrent: ({ context, event }) => "generation" in event && context.sitter?.generation === event.generation,',
     replace: 'isCurrent: ({ context, event }) => "generation" in event && context.sitter !== null,',
     tries: [...explored("registration/attempts", "registration/farewells"), walked("registration/wide")],

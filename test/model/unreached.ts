@@ -9,7 +9,7 @@ const defectOfAChild =
 const supergroup = "the chat of this world is private, where a thread is deleted directly";
 const certain = "in this world a deletion is confirmed, or its answer is lost";
 const fencedLate = "no leader of this world is replaced while it writes that a deletion is put off";
-const mutating = ["provisioning", "fencing", "refencing", "rethreading", "ending", "disconnecting"];
+const mutating = ["provisioning", "fencing", "refencing", "rethreading", "ending", "disconnecting", "live.replacing"];
 
 const bringsNothing = "in this world nobody brings a thread along; the chart's own tests do";
 const done = (state: string) => `xstate.done.actor.0.provisioning.${state}`;
@@ -38,9 +38,6 @@ export const unreached: ReadonlyMap<string, string> = new Map([
     "provisioning.conflicted on xstate.after.conflictPause.provisioning.conflicted [1] → provisioning.rejected",
     "twenty conflicts of one registration are beyond any bound",
   ],
-  ["provisioning.beginning on always [0] → provisioning.losing", "no thread of this world is reported yet"],
-  ["provisioning.beginning on always [1] → provisioning.probing", "no thread of this world is reported yet"],
-  [`provisioning.probing on ${done("probing")} [0] → provisioning.deciding`, "no thread of this world is reported yet"],
   [`provisioning.binding on ${done("binding")} [1] → provisioning.rejected`, "nobody leaves during a creation here"],
   ...mutating.flatMap((state): [string, string][] => [
     [`registration.${state} on follower.register [1] → no target`, busy],
@@ -56,6 +53,10 @@ export const unreached: ReadonlyMap<string, string> = new Map([
   ],
   [
     "registration.disconnecting on xstate.error.actor.0.registration.disconnecting [0] → registration.live",
+    defectOfAChild,
+  ],
+  [
+    "registration.live.replacing.provisioning on xstate.error.actor.0.registration.live.replacing.provisioning [0] → registration.live.heard",
     defectOfAChild,
   ],
   ...ownerHeard.map((word): [string, string] => [`owner on lease.${word} [0] → no target`, released]),

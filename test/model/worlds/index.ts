@@ -123,6 +123,7 @@ export const quietRegistration: RegistrationBounds = {
   crashes: 0,
   waits: 0,
   deletions: 0,
+  doubts: 0,
   evidence: 0,
 };
 
@@ -199,6 +200,11 @@ export const worlds: readonly CheckedWorld[] = [
   registration.safe(
     "registration/proofs",
     { attempts: 2, deaths: 1, impatience: 1, troubles: 1, deletions: 1, evidence: 1, losses: 1 },
+    { attempts: 3, troubles: 2, losses: 2 },
+  ),
+  registration.safe(
+    "registration/replacing",
+    { attempts: 2, impatience: 1, farewells: 1, heartbeats: 1, deletions: 1, doubts: 2, commitLosses: 1, losses: 1 },
     { attempts: 3, troubles: 2, losses: 2 },
   ),
   registration.safe(

@@ -33,6 +33,8 @@ export interface RegistrationBudgets {
   readonly crashes: number;
   /** The user deletes the seat's thread. */
   readonly deletions: number;
+  /** Something that was sent speaks against the sitter's thread. */
+  readonly doubts: number;
   /** A service message tells which thread a creation has made. */
   readonly evidence: number;
   /** A quarter of an hour passes over a creation with an unknown outcome. */

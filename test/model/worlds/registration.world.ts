@@ -167,6 +167,8 @@ const seatChart = (machine: AnyStateMachine) =>
         deferred,
         asked: isAtRest ? null : { candidate, candidateThread },
         leaving: isLeaving ? rest.leaving : null,
+        doubt: snapshot.matches({ live: "replacing" }) ? rest.doubt : null,
+        moving: snapshot.matches({ live: { replacing: "moving" } }) ? candidateThread : null,
         looks: isIn("confirmingDeath") ? rest.looks : 0,
         lostThreads: isAtRest ? 0 : rest.lostThreads,
       };

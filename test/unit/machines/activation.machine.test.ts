@@ -132,7 +132,7 @@ describe("leading", () => {
     expect(active().send(troubled("conflict")).latest).toEqual([{ type: "activation.doubted" }]);
     const chart = active().send(troubled("failed"));
     expect(chart.latest).toEqual([]);
-    expect(chart.state).toBe("serving.polled.active");
+    expect(chart.state).toBe("serving.polled.active.settled");
   });
 
   it.each([
@@ -183,7 +183,7 @@ describe("leading without a thread of its own: the others are served all the sam
 
   it("does not ask again for a thread that it has", () => {
     const chart = active().after("threadRetry");
-    expect(chart.state).toBe("serving.polled.active");
+    expect(chart.state).toBe("serving.polled.active.settled");
     expect(running(chart)).toEqual(companions);
     expect(chart.latest).toEqual([]);
   });
@@ -423,11 +423,67 @@ it("reads like this from classic to the bus", () => {
       asks poller (epoch: 4)
       asks reconciliation (epoch: 4)
       asks capability
-    polling.started → serving.polled.active
+    polling.started → serving.polled.active.settled
       emits activation.active (thread: …)
-    polling.answered (added: 1) → serving.polled.active
+      asks ownThread
+    polling.answered (added: 1) → serving.polled.active.settled
       tells dispatcher journal.changed"
   `);
+});
+
+describe("our own thread is reported gone while we lead", () => {
+  const doubt = { target: thread().target, kind: "gone", reason: "message thread not found" } as const;
+  const settled = { type: "thread.settled" } as const;
+  const replacing = () => active().send({ type: "thread.doubted", doubt });
+  const moving = () => replacing().answer("provisioning", { ...reused(thread(9)), origin: "created" });
+
+  it("another one is asked for, once, and we lead on meanwhile", () => {
+    const chart = replacing();
+    expect(chart.requests).toMatchObject({
+      provisioning: { epoch: 4, doubt, wish: { role: "leader", carried: null } },
+    });
+    expect(running(chart)).toEqual([...running(active())]);
+    chart.send({ type: "thread.doubted", doubt });
+    expect(chart.state).toBe("serving.polled.active.replacing");
+  });
+
+  it("we sit with the new one, tell it, and whoever waits goes on", () => {
+    const chart = moving();
+    expect(chart.requests).toMatchObject({ seatOwn: { thread: thread(9), origin: "created", isClassic: false } });
+    chart.answer("seatOwn", committed);
+    expect(chart.state).toBe("serving.polled.active.settled");
+    expect(chart.facts.at(-1)).toEqual({ type: "activation.active", thread: thread(9) });
+    expect(chart.told.at(-1)).toEqual({ to: "ownThread", event: settled });
+  });
+
+  it("writes it again when the answer was lost, and nothing under an epoch that is over", () => {
+    expect(moving().fail("seatOwn").after("retryInterval").state).toBe("serving.polled.active.moving");
+    expect(moving().answer("seatOwn", { kind: "fenced" }).state).toBe("fencedOff");
+    expect(replacing().answer("provisioning", { kind: "fenced" }).state).toBe("fencedOff");
+  });
+
+  it("keeps it when it exists, or when there is no other, and says so", () => {
+    const kept = replacing().answer("provisioning", reused());
+    expect([kept.state, kept.told.at(-1)]).toEqual([
+      "serving.polled.active.settled",
+      { to: "ownThread", event: settled },
+    ]);
+    for (const chart of [replacing().answer("provisioning", rejected), replacing().fail("provisioning")]) {
+      expect(chart.state).toBe("serving.polled.active.settled");
+      expect(chart.facts.at(-1)).toMatchObject({ type: "activation.troubled", trouble: "thread" });
+      expect(chart.told.at(-1)).toEqual({ to: "ownThread", event: settled });
+    }
+  });
+
+  it("a word against a thread that we have no longer changes nothing", () => {
+    const old = { ...doubt, target: thread(3).target };
+    const chart = active().send({ type: "thread.doubted", doubt: old });
+    expect([chart.state, chart.told.at(-1)]).toEqual([
+      "serving.polled.active.settled",
+      { to: "ownThread", event: settled },
+    ]);
+    expect(polled().send({ type: "thread.doubted", doubt }).state).toBe("serving.polled.polling");
+  });
 });
 
 it("every transition of the chart is taken", () => {

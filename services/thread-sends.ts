@@ -1,0 +1,204 @@
+/**
+ * What instances send into their threads, and what happens to it when a thread turns out to be gone.
+ *
+ * Owns: noticing that a thread is gone (Telegram's refusal, or a message that came to stand elsewhere), holding everything
+ * of that seat until there is a replacement, sending it there in the order in which it was asked for, each once.
+ * Does not own: the replacement (`provisioning.machine.ts`, by the seat's chart or the leader's own).
+ *
+ * Invariants: a call is sent a second time only after Telegram refused it, or after the message it made elsewhere is certainly
+ * deleted; never a third time. While a replacement is under way nothing of the seat is sent.
+ */
+import { asBody, canonicalInteger, isThreadScoped } from "../machines/calls.rules.ts";
+import type { ApiCall, Body } from "../machines/calls.rules.ts";
+import { sameTarget } from "../machines/ids.ts";
+import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
+import type { ThreadDoubt } from "../machines/provisioning.contract.ts";
+import { wordOnThread } from "../machines/threads.rules.ts";
+import { callAsLeader } from "./leader-calls.ts";
+import type { CallOutcome } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
+
+/** Who decides about the thread of a seat. */
+export interface ThreadKeeper {
+  readonly seat: SeatKey;
+  /** The thread that the seat has now; null = it has none (any more). */
+  current(): ThreadTarget | null;
+  /** Whether messages go into threads at all at present; if not, one that stands elsewhere says nothing. */
+  hasThreads(): boolean;
+  /** Has the thread looked at, and replaced if it is gone; resolves when that is over, whatever came of it. */
+  doubt(doubt: ThreadDoubt): Promise<void>;
+  /** Deletes a message that came to stand outside the thread; false = that is not certain. */
+  takeBack(messages: readonly Stray[]): Promise<boolean>;
+}
+
+export interface Stray {
+  readonly chatId: number;
+  readonly messageId: number;
+}
+
+/** One seat's calls, in the order in which they were asked for. */
+interface SeatLane {
+  last: number;
+  readonly underWay: Set<number>;
+  readonly waiting: Map<number, () => void>;
+  replacing: Promise<void> | null;
+  isResending: boolean;
+}
+
+type Make = (call: ApiCall) => Promise<CallOutcome>;
+
+/** What speaks against a thread, and the messages that stand elsewhere for it. */
+interface Found {
+  readonly doubt: ThreadDoubt;
+  readonly strays: readonly Stray[];
+}
+
+export class ThreadSends {
+  private readonly lanes = new Map<SeatKey, SeatLane>();
+
+  /** Makes a call that may name the seat's thread, `own` when it was judged; it goes into the one that the seat has then. */
+  async send(
+    { keeper, own }: { readonly keeper: ThreadKeeper; readonly own: ThreadTarget },
+    call: ApiCall,
+    make: Make,
+  ): Promise<CallOutcome> {
+    if (!isInto(own, call)) return make(call);
+    const lane = this.laneOf(keeper.seat);
+    const ticket = (lane.last += 1);
+    try {
+      return await this.inOrder(lane, ticket, { keeper, call, make });
+    } finally {
+      lane.underWay.delete(ticket);
+      this.goOn(lane);
+      if (isIdle(lane)) this.lanes.delete(keeper.seat);
+    }
+  }
+
+  private async inOrder(
+    lane: SeatLane,
+    ticket: number,
+    { keeper, call, make }: { readonly keeper: ThreadKeeper; readonly call: ApiCall; readonly make: Make },
+  ): Promise<CallOutcome> {
+    const isFirst = lane.replacing === null && lane.waiting.size === 0 && !lane.isResending;
+    let first: CallOutcome | null = null;
+    let asked: ThreadTarget | null = null;
+    let strays: readonly Stray[] = [];
+    if (isFirst) {
+      lane.underWay.add(ticket);
+      asked = keeper.current();
+      first = await make(asked === null ? call : inThread(call, asked));
+      const found = asked === null ? null : speaksAgainst(asked, first);
+      if (found === null || !keeper.hasThreads()) return first;
+      ({ strays } = found);
+      lane.underWay.delete(ticket);
+      this.replace(lane, keeper, found.doubt);
+    }
+    await this.turn(lane, ticket);
+    lane.isResending = true;
+    try {
+      const target = keeper.current();
+      if (target === null) return first ?? { kind: "notSent", reason: "the instance has no thread (any more)" };
+      // Nothing took the thread's place: the first word on it stands.
+      if (first !== null && asked !== null && sameTarget(asked, target)) return first;
+      if (first !== null && strays.length > 0 && !(await keeper.takeBack(strays))) return first;
+      return await make(withoutReply(inThread(call, target)));
+    } finally {
+      lane.isResending = false;
+    }
+  }
+
+  private replace(lane: SeatLane, keeper: ThreadKeeper, doubt: ThreadDoubt): void {
+    const current = keeper.current();
+    // Somebody else's call has found it out, and it is replaced.
+    if (lane.replacing !== null || current === null || !sameTarget(current, doubt.target)) return;
+    lane.replacing = keeper.doubt(doubt).finally(() => {
+      lane.replacing = null;
+      this.goOn(lane);
+    });
+  }
+
+  /** Resolves when no replacement is under way and everything that was asked for earlier is done. */
+  private turn(lane: SeatLane, ticket: number): Promise<void> {
+    return new Promise((resolve) => {
+      lane.waiting.set(ticket, resolve);
+      this.goOn(lane);
+    });
+  }
+
+  private goOn(lane: SeatLane): void {
+    if (lane.replacing !== null || lane.isResending || lane.waiting.size === 0) return;
+    const next = Math.min(...lane.waiting.keys());
+    if ([...lane.underWay].some((each) => each < next)) return;
+    const begin = lane.waiting.get(next);
+    lane.waiting.delete(next);
+    // Until it says so itself, one event later, nobody else begins.
+    lane.isResending = true;
+    begin?.();
+  }
+
+  private laneOf(seat: SeatKey): SeatLane {
+    const known = this.lanes.get(seat);
+    if (known !== undefined) return known;
+    const lane = { last: 0, underWay: new Set<number>(), waiting: new Map(), replacing: null, isResending: false };
+    this.lanes.set(seat, lane);
+    return lane;
+  }
+}
+
+/** Deletes our own messages; only Telegram's yes is certain. */
+export async function takeBackAsLeader(runtime: Runtime, messages: readonly Stray[]): Promise<boolean> {
+  for (const { chatId, messageId } of messages) {
+    const payload = { chat_id: chatId, message_id: messageId };
+    const outcome = await callAsLeader(runtime, { method: "deleteMessage", payload, epoch: null });
+    if (outcome.kind !== "ok" || outcome.result !== true) return false;
+  }
+  return true;
+}
+
+const isIdle = ({ underWay, waiting, replacing, isResending }: SeatLane): boolean =>
+  underWay.size === 0 && waiting.size === 0 && replacing === null && !isResending;
+
+/** Puts something into this very thread. A typing action proves nothing and is nothing that could be lost. */
+const isInto = ({ chatId, threadId }: ThreadTarget, { method, body }: ApiCall): boolean =>
+  isThreadScoped(method) &&
+  method.toLowerCase() !== "sendchataction" &&
+  canonicalInteger(body["chat_id"]) === chatId &&
+  canonicalInteger(body["message_thread_id"]) === threadId;
+
+const inThread = ({ method, body }: ApiCall, { threadId }: ThreadTarget): ApiCall => ({
+  method,
+  body: { ...body, message_thread_id: threadId },
+});
+
+/** What it answers went with the thread: the answer must not be refused for that. */
+function withoutReply({ method, body }: ApiCall): ApiCall {
+  const reply = asBody(body["reply_parameters"]);
+  const allowed: Body = reply === null ? {} : { reply_parameters: { ...reply, allow_sending_without_reply: true } };
+  const old: Body = body["reply_to_message_id"] === undefined ? {} : { allow_sending_without_reply: true };
+  return { method, body: { ...body, ...allowed, ...old } };
+}
+
+/** Whether what came back says that the thread is gone: by Telegram's word, or by a message that stands elsewhere. */
+function speaksAgainst(target: ThreadTarget, outcome: CallOutcome): Found | null {
+  if (outcome.kind === "rejected") {
+    const reason = outcome.error.description;
+    return wordOnThread(reason) === "gone" ? { doubt: { target, kind: "gone", reason }, strays: [] } : null;
+  }
+  if (outcome.kind !== "ok") return null;
+  const strays = straysIn(target, outcome.result);
+  const reason = "a message for the thread came to stand outside it";
+  return strays.length === 0 ? null : { doubt: { target, kind: "suspect", reason }, strays };
+}
+
+/** Messages of an answer that say of themselves that they are not in the thread. */
+function straysIn({ threadId }: ThreadTarget, result: unknown): readonly Stray[] {
+  const items: readonly unknown[] = Array.isArray(result) ? result : [result];
+  return items.flatMap((item) => {
+    const message = asBody(item);
+    const messageId = canonicalInteger(message?.["message_id"]);
+    const chatId = canonicalInteger(asBody(message?.["chat"])?.["id"]);
+    // Only a whole message tells where it stands: an id alone does not.
+    if (messageId === null || chatId === null || message?.["date"] === undefined) return [];
+    return canonicalInteger(message["message_thread_id"]) === threadId ? [] : [{ chatId, messageId }];
+  });
+}
