@@ -1,51 +1,30 @@
 /** The activation chart: the order of becoming leader, rollback, classic, and the switch to the bus. */
 import { describe, expect, it } from "vitest";
 import { activationMachine } from "../../../machines/activation.machine.ts";
-import { epoch, updateId } from "../../../machines/ids.ts";
+import { updateId } from "../../../machines/ids.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
-import { playChart } from "../../support/charts/play.ts";
-import { chat, me, mySeat, reused, thread } from "../../support/charts/samples.ts";
-
-const start = (hadThread = false) =>
-  playChart(activationMachine, {
-    epoch: epoch(4),
-    seat: mySeat,
-    me,
-    chatId: chat,
-    threadName: "Work",
-    carried: null,
-    capabilityMs: 2_500,
-    hadThread,
-  });
-const bound = reused();
-const committed = { kind: "committed" } as const;
-const answered = { type: "polling.answered", added: 1 } as const;
-const troubled = (trouble: "conflict" | "failed") => ({ type: "polling.troubled", trouble, reason: "409" }) as const;
-const broke = { type: "companion.failed", companion: "poller", reason: "no socket" } as const;
-const fenced = { type: "activation.troubled", trouble: "fenced", reason: "the store holds a newer epoch" };
-
-const provisioning = () => start().answer("identify", { kind: "topics" });
-const seating = () => provisioning().answer("provisioning", bound);
-const listening = () => seating().answer("seatOwn", committed);
-const polled = () => listening().send({ type: "endpoint.open" });
-const active = () => polled().send({ type: "polling.started" });
-const classic = () => start().answer("identify", { kind: "noTopics" }).answer("seatOwn", committed);
-const scheduled = () => classic().after("capabilityInterval");
-const rejected = { kind: "rejected", reason: "no rights" } as const;
-const threadless = () =>
-  provisioning().answer("provisioning", rejected).answer("seatOwn", committed).send({ type: "endpoint.open" });
-const activeThreadless = () => threadless().send({ type: "polling.started" });
-const switching = () => scheduled().answer("identify", { kind: "topics" });
-
-const companions = ["endpoint", "dispatcher", "poller"];
-const running = (chart: ReturnType<typeof start>) =>
-  Object.keys(chart.requests).filter((src) => companions.includes(src));
-
-it("threads/S-56: asks for another thread when its own is being deleted, or has been", () => {
-  const chart = seating().answer("seatOwn", { kind: "threadGone" });
-  expect(chart.state).toBe("rollingBack");
-  expect(chart.latest).toMatchObject([{ type: "activation.troubled", trouble: "thread" }]);
-});
+import { chat, me, mySeat, thread } from "../../support/charts/samples.ts";
+import {
+  start,
+  bound,
+  committed,
+  answered,
+  troubled,
+  broke,
+  fenced,
+  provisioning,
+  seating,
+  listening,
+  polled,
+  active,
+  classic,
+  scheduled,
+  rejected,
+  activeThreadless,
+  switching,
+  companions,
+  running,
+} from "./activation-scenes.ts";
 
 describe("reconciliation", () => {
   it("runs beside the poller, and what it reports moves nothing", () => {
@@ -431,60 +410,8 @@ it("reads like this from classic to the bus", () => {
   `);
 });
 
-describe("our own thread is reported gone while we lead", () => {
-  const doubt = { target: thread().target, kind: "gone", reason: "message thread not found" } as const;
-  const settled = { type: "thread.settled" } as const;
-  const replacing = () => active().send({ type: "thread.doubted", doubt });
-  const moving = () => replacing().answer("provisioning", { ...reused(thread(9)), origin: "created" });
-
-  it("another one is asked for, once, and we lead on meanwhile", () => {
-    const chart = replacing();
-    expect(chart.requests).toMatchObject({
-      provisioning: { epoch: 4, doubt, wish: { role: "leader", carried: null } },
-    });
-    expect(running(chart)).toEqual([...running(active())]);
-    chart.send({ type: "thread.doubted", doubt });
-    expect(chart.state).toBe("serving.polled.active.replacing");
-  });
-
-  it("we sit with the new one, tell it, and whoever waits goes on", () => {
-    const chart = moving();
-    expect(chart.requests).toMatchObject({ seatOwn: { thread: thread(9), origin: "created", isClassic: false } });
-    chart.answer("seatOwn", committed);
-    expect(chart.state).toBe("serving.polled.active.settled");
-    expect(chart.facts.at(-1)).toEqual({ type: "activation.active", thread: thread(9) });
-    expect(chart.told.at(-1)).toEqual({ to: "ownThread", event: settled });
-  });
-
-  it("writes it again when the answer was lost, and nothing under an epoch that is over", () => {
-    expect(moving().fail("seatOwn").after("retryInterval").state).toBe("serving.polled.active.moving");
-    expect(moving().answer("seatOwn", { kind: "fenced" }).state).toBe("fencedOff");
-    expect(replacing().answer("provisioning", { kind: "fenced" }).state).toBe("fencedOff");
-  });
-
-  it("keeps it when it exists, or when there is no other, and says so", () => {
-    const kept = replacing().answer("provisioning", reused());
-    expect([kept.state, kept.told.at(-1)]).toEqual([
-      "serving.polled.active.settled",
-      { to: "ownThread", event: settled },
-    ]);
-    for (const chart of [replacing().answer("provisioning", rejected), replacing().fail("provisioning")]) {
-      expect(chart.state).toBe("serving.polled.active.settled");
-      expect(chart.facts.at(-1)).toMatchObject({ type: "activation.troubled", trouble: "thread" });
-      expect(chart.told.at(-1)).toEqual({ to: "ownThread", event: settled });
-    }
-  });
-
-  it("a word against a thread that we have no longer changes nothing", () => {
-    const old = { ...doubt, target: thread(3).target };
-    const chart = active().send({ type: "thread.doubted", doubt: old });
-    expect([chart.state, chart.told.at(-1)]).toEqual([
-      "serving.polled.active.settled",
-      { to: "ownThread", event: settled },
-    ]);
-    expect(polled().send({ type: "thread.doubted", doubt }).state).toBe("serving.polled.polling");
-  });
-});
+// Loaded here, so that the transitions they take count for the chart.
+await import("./activation-thread.ts");
 
 it("every transition of the chart is taken", () => {
   expect(faultsOfCoverage(activationMachine)).toEqual(noFaults);
