@@ -7,7 +7,7 @@
 import { fromCallback } from "xstate";
 import type { OwnThreadFact, OwnThreadSettled } from "../machines/activation.machine.ts";
 import type { Runtime } from "./runtime.ts";
-import { takeBackAsLeader } from "./thread-sends.ts";
+import { takeBackAsLeader } from "./take-back.ts";
 import type { ThreadKeeper } from "./thread-sends.ts";
 
 export function provideOwnThread(runtime: Runtime) {

@@ -26,7 +26,7 @@ import { announceThread } from "./notices.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
-import { takeBackAsLeader } from "./thread-sends.ts";
+import { takeBackAsLeader } from "./take-back.ts";
 import type { ThreadKeeper } from "./thread-sends.ts";
 
 /** Seats of one leadership. Beyond it registrations are refused: a peer must not be able to fill the memory. */

@@ -14,9 +14,7 @@ import { sameTarget } from "../machines/ids.ts";
 import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
 import type { ThreadDoubt } from "../machines/provisioning.contract.ts";
 import { wordOnThread } from "../machines/threads.rules.ts";
-import { callAsLeader } from "./leader-calls.ts";
 import type { CallOutcome } from "./ports.ts";
-import type { Runtime } from "./runtime.ts";
 
 /** Who decides about the thread of a seat. */
 export interface ThreadKeeper {
@@ -143,16 +141,6 @@ export class ThreadSends {
     this.lanes.set(seat, lane);
     return lane;
   }
-}
-
-/** Deletes our own messages; only Telegram's yes is certain. */
-export async function takeBackAsLeader(runtime: Runtime, messages: readonly Stray[]): Promise<boolean> {
-  for (const { chatId, messageId } of messages) {
-    const payload = { chat_id: chatId, message_id: messageId };
-    const outcome = await callAsLeader(runtime, { method: "deleteMessage", payload, epoch: null });
-    if (outcome.kind !== "ok" || outcome.result !== true) return false;
-  }
-  return true;
 }
 
 const isIdle = ({ underWay, waiting, replacing, isResending }: SeatLane): boolean =>
