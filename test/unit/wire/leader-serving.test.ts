@@ -53,6 +53,50 @@ test("protocol/S-99, P-12 and P-13 when the bus becomes available: the classic p
   expect(await peer.register()).toMatchObject({ ok: true });
 });
 
+test("protocol/S-100 superseded: threads that are turned off while it leads end no leadership: followers stay, and one poll goes on", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const { epoch } = world.instance.actor.getSnapshot().context;
+  world.telegram.setTopics(false);
+  const gone = { error_code: 400, description: "Bad Request: message thread not found" };
+  world.telegram.answer("sendMessage", ({ payload }) =>
+    payload["message_thread_id"] === undefined
+      ? { kind: "ok", result: { message_id: 990, chat: { id: owner } } }
+      : { kind: "rejected", error: gone },
+  );
+  const sending = peer.begin({
+    kind: "follower.callApi",
+    ...peer.base(),
+    method: "call",
+    args: ["sendMessage", { chat_id: owner, message_thread_id: peer.thread, text: "x" }],
+  });
+  for (let second = 0; second < 10; second += 1) {
+    await world.clock.advance(1_000);
+    expect(await peer.heartbeat()).toMatchObject({ ok: true });
+  }
+  expect(await sending).toMatchObject({ ok: true, result: { message_id: 990 } });
+  expect(roleIn(world)).toBe("leader");
+  expect(world.instance.actor.getSnapshot().context.epoch).toBe(epoch);
+  expect(world.telegram.pollsAtOnce).toBe(1);
+});
+
+test("protocol/S-100 a classic start that fails once is tried again", async () => {
+  const world = await startInstance({
+    hasTopics: false,
+    prepare: ({ store }) => {
+      const commit = store.registrations.commit.bind(store.registrations);
+      let failures = 1;
+      store.registrations.commit = (request) =>
+        (failures -= 1) >= 0 ? Promise.reject(new Error("the store is busy")) : commit(request);
+    },
+  });
+  for (let tries = 0; tries < 100 && roleIn(world) !== "classic"; tries += 1) await world.clock.advance(50);
+  expect(roleIn(world)).toBe("classic");
+  expect(world.telegram.pollsAtOnce).toBe(1);
+  const peer = await V1Peer.open(world);
+  await expect(peer.begin({ kind: "follower.heartbeat", ...peer.base() })).rejects.toThrow(/ENOENT/);
+});
+
 test("protocol/O-25 a note for the status that fails beside the switch rolls nothing back", async () => {
   const { world } = await classic();
   world.store.status.notePolling = () => Promise.reject(new Error("the store is busy"));
