@@ -13,7 +13,9 @@ import { systemIds } from "../../adapters/host/ids.ts";
 import { systemProcesses } from "../../adapters/host/processes.ts";
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
 import type { FrameTap } from "../../adapters/transport/unix/frame-tap.ts";
+import { faultOfName } from "../../machines/seat.rules.ts";
 import { capability } from "../../machines/wire/constants.ts";
+import type { Ports } from "../../services/runtime.ts";
 import { ForeignLeader } from "./lab/foreign-leader.ts";
 import { countingIds, identityOf, openLab, v1Capabilities, type Lab } from "./lab/lab.ts";
 import { scriptedTelegram } from "./lab/telegram.ts";
@@ -29,37 +31,52 @@ const usage = `npm run interop -- --as leader|follower --socket PATH --secret S 
   --name NAME     the name of our seat (default "interop")
   --help          this text`;
 
-const { values } = parseArgs({
-  options: {
-    as: { type: "string" },
-    socket: { type: "string" },
-    secret: { type: "string" },
-    say: { type: "string" },
-    leave: { type: "boolean", default: false },
-    seconds: { type: "string" },
-    chat: { type: "string", default: "7" },
-    name: { type: "string", default: "interop" },
-    help: { type: "boolean", default: false },
-  },
-});
+const options = {
+  as: { type: "string" },
+  socket: { type: "string" },
+  secret: { type: "string" },
+  say: { type: "string" },
+  leave: { type: "boolean", default: false },
+  seconds: { type: "string" },
+  chat: { type: "string", default: "7" },
+  name: { type: "string", default: "interop" },
+  help: { type: "boolean", default: false },
+} as const;
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
+
+/** The options, or what is wrong with them. */
+function read(): Values | string {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
 
 interface Wanted {
   readonly as: "leader" | "follower";
   readonly socket: string;
   readonly secret: string;
   readonly chat: number;
+  readonly name: string;
+  readonly say: string | null;
+  readonly isLeaving: boolean;
   readonly seconds: number | null;
 }
 
-function wantedFrom(): Wanted | string {
-  const { as, socket, secret } = values;
+function wantedFrom(values: Values): Wanted | string {
+  const { as, socket, secret, name, say = null, leave: isLeaving } = values;
   const [chat, seconds] = [Number(values.chat), values.seconds === undefined ? null : Number(values.seconds)];
   if (as !== "leader" && as !== "follower") return "--as must be leader or follower";
   if (socket === undefined || socket === "") return "--socket PATH is missing";
   if (secret === undefined || secret === "") return "--secret S is missing";
   if (!Number.isSafeInteger(chat)) return "--chat must be a whole number";
   if (seconds !== null && !(seconds > 0)) return "--seconds must be a positive number";
-  return { as, socket: path.resolve(socket), secret, chat, seconds };
+  if (as === "leader" && (say !== null || isLeaving)) return "--say and --leave are a follower's: --as follower";
+  const fault = faultOfName(name);
+  if (fault !== null) return `--name: ${fault}`;
+  return { as, socket: path.resolve(socket), secret, chat, name, say, isLeaving, seconds };
 }
 
 /** Each line as it is on the wire, with where it went; whatever holds the secret holds "[secret]" instead. */
@@ -78,7 +95,43 @@ const ended = (seconds: number | null): Promise<void> =>
     if (seconds !== null) systemClock().setTimeout(resolve, seconds * 1_000);
   });
 
-async function open({ as, socket, secret, chat }: Wanted, folder: string): Promise<Lab> {
+const tell = (words: string): void => console.log(`${new Date().toISOString()} ${words}`);
+
+/** Says why a connection was not made, once for each reason in a row. */
+function tellingOfDials({ store, transport }: Pick<Ports, "store" | "transport">): Pick<Ports, "store" | "transport"> {
+  let last = "";
+  return {
+    store,
+    transport: {
+      ...transport,
+      dial: async (address, timeoutMs) => {
+        try {
+          const link = await transport.dial(address, timeoutMs);
+          last = "";
+          return link;
+        } catch (error) {
+          const reason = `nobody answers at ${address}: ${error instanceof Error ? error.message : String(error)}`;
+          if (reason !== last) tell(`${reason}; asking again`);
+          last = reason;
+          throw error;
+        }
+      },
+    },
+  };
+}
+
+/** Follows the chart: what it became, and what troubles it. */
+function tellingOfRole({ instance: { actor } }: Lab, { as, socket }: Wanted): void {
+  actor.on("instance.ready", ({ thread }) => {
+    const where = as === "leader" ? `we lead, and serve at ${socket}` : `registered at ${socket}`;
+    tell(`${where}; our thread is ${thread === null ? "none" : String(thread.target.threadId)}`);
+  });
+  actor.on("instance.troubled", ({ trouble, reason }) => {
+    tell(`trouble (${trouble}): ${reason}`);
+  });
+}
+
+async function open({ as, socket, secret, chat, name }: Wanted, folder: string): Promise<Lab> {
   const ids = countingIds(systemIds());
   // A profile of its own: two of these must not take the same seat.
   const store = openMemoryStore({
@@ -92,7 +145,7 @@ async function open({ as, socket, secret, chat }: Wanted, folder: string): Promi
   let messages = 900;
   return openLab({
     me: ids.instanceId(process.pid, Date.now()),
-    name: values.name,
+    name,
     secret: as === "leader" ? secret : ids.secret(),
     chat,
     identity: identityOf("partyline", as === "leader" ? v1Capabilities : [capability.durableAdmission]),
@@ -106,23 +159,24 @@ async function open({ as, socket, secret, chat }: Wanted, folder: string): Promi
     log: { event: () => undefined },
     counters: {
       count: (reason) => {
-        console.log(`${new Date().toISOString()} ${reason}`);
+        tell(reason);
       },
     },
     tap: printer(secret),
     handOut: ({ id }) => {
-      console.log(`${new Date().toISOString()} update ${id} is ours and was handed out`);
+      tell(`update ${id} is ours and was handed out`);
     },
-    ...(foreign === null ? {} : { around: foreign.around }),
+    around: (made) => tellingOfDials(foreign?.around(made) ?? made),
   });
 }
 
 async function main(): Promise<number> {
-  if (values.help) {
+  const values = read();
+  if (typeof values !== "string" && values.help) {
     console.log(usage);
     return 0;
   }
-  const wanted = wantedFrom();
+  const wanted = typeof values === "string" ? values : wantedFrom(values);
   if (typeof wanted === "string") {
     console.error(`interop: ${wanted}\n\n${usage}`);
     return 2;
@@ -130,8 +184,9 @@ async function main(): Promise<number> {
   const over = ended(wanted.seconds);
   const folder = mkdtempSync(path.join(os.tmpdir(), "pli-"));
   const lab = await open(wanted, folder);
+  tellingOfRole(lab, wanted);
   try {
-    if (values.say !== undefined && wanted.as === "follower") {
+    if (wanted.say !== null) {
       const { actor } = lab.instance;
       const thread = await Promise.race([
         new Promise<number | undefined>((resolve) => {
@@ -140,14 +195,14 @@ async function main(): Promise<number> {
         over,
       ]);
       if (thread !== undefined) {
-        const body = { chat_id: wanted.chat, message_thread_id: thread, text: values.say };
+        const body = { chat_id: wanted.chat, message_thread_id: thread, text: wanted.say };
         const outcome = await lab.instance.call({ method: "sendMessage", body });
-        console.log(`the call: ${JSON.stringify(outcome)}`);
+        tell(`the call: ${JSON.stringify(outcome)}`);
       }
     }
     await over;
   } finally {
-    await lab.stop(values.leave);
+    await lab.stop(wanted.isLeaving);
     rmSync(folder, { recursive: true, force: true });
   }
   return 0;
