@@ -11,7 +11,7 @@ import { chmod, cp, mkdir, readFile, readdir, rename, rm, writeFile } from "node
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { entries, isExternal, loadRolldown, pages, projectRoot, run } from "./lib/project.mjs";
+import { entries, firstLoadBytes, isExternal, loadRolldown, pages, projectRoot, run } from "./lib/project.mjs";
 
 const { values } = parseArgs({ options: { root: { type: "string", default: projectRoot } } });
 const root = path.resolve(values.root);
@@ -77,7 +77,7 @@ async function rewriteDeclarationImports(/** @type {string} */ folder) {
   }
 }
 
-async function buildPage(/** @type {{ from: string, to: string, also?: readonly string[] }} */ page) {
+async function buildPage(/** @type {typeof pages[number]} */ page) {
   const from = path.join(root, page.from);
   if (!existsSync(from)) {
     console.log(`No page in ${page.from}/: dist/${page.to}/ is not built.`);
@@ -91,6 +91,9 @@ async function buildPage(/** @type {{ from: string, to: string, also?: readonly 
   const main = path.join(from, "main.ts");
   if (existsSync(main)) await bundlePage(main, to);
   for (const file of page.also ?? []) await cp(path.join(projectRoot, file), path.join(to, path.basename(file)));
+  const bytes = await firstLoadBytes(to);
+  if (bytes > (page.firstLoadBytesMax ?? Infinity))
+    throw new Error(`${page.to} loads ${bytes} bytes, compressed; it may be ${page.firstLoadBytesMax}.`);
 }
 
 async function bundlePage(/** @type {string} */ main, /** @type {string} */ to) {

@@ -1,4 +1,5 @@
 /** How the line stands: what is wrong first, then the instances side by side, then seats, threads and the journal. */
+import { signal } from "@preact/signals";
 import { h } from "./element.ts";
 import type { VNode } from "./element.ts";
 import type { ActorState, SourceState, State } from "./model.ts";
@@ -34,24 +35,42 @@ const role = (value: string): readonly [string, string] => {
   return [state === "" ? "not seen" : state, state === "" ? "quiet" : "bad"];
 };
 
+const openChart = (actor: ActorState | undefined) => (): void => {
+  chosen.value = actor ?? null;
+  show("chart");
+};
+
+/** Instances whose actors are listed. The lists of all would be long, and are seldom read. */
+const opened = signal<ReadonlySet<string>>(new Set());
+
+function tree(source: string, actors: readonly ActorState[]): VNode {
+  const isOpen = opened.value.has(source);
+  const rows = actors
+    .filter((actor) => isOpen && actor.chart !== null)
+    .map((actor) =>
+      h("li", { key: actor.key }, [
+        button(actorName(history.names, actor.id).replace(/^[^/]*\//, ""), openChart(actor), { class: "plain" }),
+        h("span", { class: "muted" }, valueText(actor.value)),
+      ]),
+    );
+  const onToggle = (event: Event): void => {
+    const next = new Set(opened.value);
+    if ((event.currentTarget as HTMLDetailsElement).open) next.add(source);
+    else next.delete(source);
+    if (next.size !== opened.value.size) opened.value = next;
+  };
+  return h("details", { open: isOpen, onToggle }, [
+    h("summary", null, `${actors.length} actor${actors.length === 1 ? "" : "s"}`),
+    h("ul", { class: "tree" }, rows),
+  ]);
+}
+
 function instance(source: SourceState, actors: readonly ActorState[], state: State): VNode {
   const own = actors.find((actor) => actor.id === source.id);
   const queue = actors.find((actor) => actor.id === `${source.id}/queue`);
   const seat = rowsOf(fieldOf(state.line, "seats")).find((each) => fieldOf(each, "instanceId") === source.id);
   const thread = rowsOf(fieldOf(state.line, "threads")).find((each) => fieldOf(each, "seat") === fieldOf(seat, "seat"));
   const [name, tone] = source.isGone ? ["gone", "bad"] : role(valueText(own?.value));
-  const open = (actor: ActorState | undefined) => (): void => {
-    chosen.value = actor ?? null;
-    show("chart");
-  };
-  const tree = actors
-    .filter((actor) => actor.chart !== null)
-    .map((actor) =>
-      h("li", { key: actor.key }, [
-        button(actorName(history.names, actor.id).replace(/^[^/]*\//, ""), open(actor), { class: "plain" }),
-        h("span", { class: "muted" }, valueText(actor.value)),
-      ]),
-    );
   const waiting = rowsOf(fieldOf(queue?.context, "items")).length;
   return h(
     "article",
@@ -76,11 +95,8 @@ function instance(source: SourceState, actors: readonly ActorState[], state: Sta
           `${waiting === 0 ? "empty" : `${waiting} waiting`}${valueText(queue?.value).includes("held") ? ", held" : ""}`,
         ),
       ]),
-      h("details", null, [
-        h("summary", null, `${actors.length} actor${actors.length === 1 ? "" : "s"}`),
-        h("ul", { class: "tree" }, tree),
-      ]),
-      button("Show its chart", open(own), { disabled: own === undefined }),
+      tree(source.id, actors),
+      button("Show its chart", openChart(own), { disabled: own === undefined }),
     ],
   );
 }

@@ -4,8 +4,10 @@
  * Owns the table of entries. `package.json` "exports" and "bin" name the same files: change both together.
  */
 import { spawn } from "node:child_process";
+import { readFile, readdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 export const projectRoot = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -19,7 +21,8 @@ export const entries = {
 };
 
 /** Folders with a web page: copied as they are, and a `main.ts` in them is bundled to `main.js`. */
-/** @type {readonly { from: string, to: string, also?: readonly string[] }[]} */
+/** `firstLoadBytesMax`: the build fails when all files together, compressed, are more. */
+/** @type {readonly { from: string, to: string, also?: readonly string[], firstLoadBytesMax?: number }[]} */
 export const pages = [
   { from: "adapters/telegram/emulator/page", to: "emulator-page" },
   // The layout engine runs in a Worker of its own file, and ships with its licence.
@@ -27,11 +30,20 @@ export const pages = [
     from: "inspector/page",
     to: "inspector-page",
     also: ["node_modules/elkjs/lib/elk-worker.min.js", "node_modules/elkjs/LICENSE.md"],
+    firstLoadBytesMax: 1_000_000,
   },
 ];
 
 /** Imports that stay imports: every package and every Node module. Our own files are always relative. */
 export const isExternal = (/** @type {string} */ id) => !id.startsWith(".") && !path.isAbsolute(id);
+
+/** Bytes of a built page's files, compressed; source maps and licences are not loaded with it. */
+export async function firstLoadBytes(/** @type {string} */ folder) {
+  let bytes = 0;
+  for (const name of await readdir(folder))
+    if (!/\.(map|md|txt)$/.test(name)) bytes += gzipSync(await readFile(path.join(folder, name))).length;
+  return bytes;
+}
 
 /**
  * Runs a program with our stdout and stderr and resolves with its exit code (128 when a signal ended it). SIGINT and

@@ -8,10 +8,12 @@ import { parseArgs } from "node:util";
 import type { Result } from "./figures.ts";
 import { benchJournal } from "./journal.ts";
 import { benchPlanning } from "./planning.ts";
+import { benchInspector } from "./inspector.ts";
 import { benchFailover, benchMemory, benchStart } from "./processes.ts";
 import { benchWire } from "./wire.ts";
 
 const suites: Readonly<Record<string, () => Promise<Result[]>>> = {
+  inspector: benchInspector,
   failover: benchFailover,
   start: benchStart,
   memory: benchMemory,

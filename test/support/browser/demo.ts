@@ -16,6 +16,7 @@ export interface DemoAgent {
   readonly threadId: number | null;
 }
 
+const inspectorLine = /^Inspector\s+(http:\S+)$/;
 const addressLine = /^Chat page\s+(http:\S+)$/;
 const agentLine = /^(\S+)\s+pid (\d+)\s+(\w+), epoch \d+(?:, thread (\d+))?$/;
 const goneLine = /^(\S+)\s+pid (\d+)\s+is gone \((.+)\)$/;
@@ -23,6 +24,7 @@ const goneLine = /^(\S+)\s+pid (\d+)\s+is gone \((.+)\)$/;
 export class Demo {
   output = "";
   pageUrl = "";
+  inspectorUrl = "";
   /** The agents that run, by name, as last told. */
   readonly agents = new Map<string, DemoAgent>();
   /** Pids of the agents that ended, and how. */
@@ -106,6 +108,7 @@ export class Demo {
   private onLine(line: string): void {
     const address = addressLine.exec(line);
     if (address?.[1] !== undefined) this.pageUrl = address[1];
+    this.inspectorUrl ||= inspectorLine.exec(line)?.[1] ?? "";
     const agent = agentLine.exec(line);
     if (agent !== null) {
       const [, name = "", pid, role = "", threadId] = agent;
