@@ -59,6 +59,13 @@ export type ReconciliationAction =
       readonly standing: ThreadStanding;
       readonly reason: string;
     }
+  /** A creation whose answer was lost made this thread: a service message tells it (threads OP-8, OP-20). */
+  | {
+      readonly kind: "noteCreation";
+      readonly provisionId: string;
+      readonly target: ThreadTarget;
+      readonly threadName: string;
+    }
   | { readonly kind: "forgetSeat"; readonly seat: SeatKey; readonly generation: Generation; readonly reason: string }
   | { readonly kind: "carryOut"; readonly request: OperatorRequest; readonly order: OperatorOrder }
   | { readonly kind: "refuse"; readonly request: OperatorRequest; readonly text: string };
@@ -186,6 +193,26 @@ function judgeStanding(
   if (status === "open" && bound.standing === "closed")
     return { kind: "markThread", target, standing: "open", reason: "" };
   return null;
+}
+
+/**
+ * Creations of which nobody knows what they made, against threads that the bot was seen to make since, under the same name,
+ * and that nobody has. Evidence only: who asks for the seat's thread next takes it up.
+ */
+function judgeCreations({ view }: ReconciliationInput, tables: Tables): ReconciliationAction[] {
+  const doubtful = view.provisions.filter((each) => each.threadId === null);
+  if (doubtful.length === 0) return [];
+  const known = new Set(view.provisions.map((each) => each.threadId));
+  const free = view.observations.filter(
+    ({ target, status, createdByBot }) =>
+      createdByBot && status !== "deleted" && !tables.bound.has(target) && !known.has(target.threadId),
+  );
+  return doubtful.flatMap(({ id, chatId, threadName, startedAtMs }): ReconciliationAction[] => {
+    const made = free.find(
+      (seen) => seen.target.chatId === chatId && seen.name === threadName && seen.atMs >= startedAtMs,
+    );
+    return made === undefined ? [] : [{ kind: "noteCreation", provisionId: id, target: made.target, threadName }];
+  });
 }
 
 function judgeDoubt(
@@ -316,6 +343,7 @@ export function planReconciliation(input: ReconciliationInput): ReconciliationPl
   const actions = [
     ...judgeRequests(input, tables),
     ...judgeEach(view.observations, (each) => judgeStanding(each, input, tables)),
+    ...judgeCreations(input, tables),
     ...judgeEach(view.seats, (each) => judgeDoubt(each, input)),
     ...judgeEach(view.bindings, (each) => judgeBinding(each, input, tables)),
     ...judgeEach(view.cleanups, (each) => judgeCleanup(each, input, tables)),

@@ -10,8 +10,10 @@
  */
 import type { Epoch } from "../machines/ids.ts";
 import { isOwnRecord } from "../machines/owner.rules.ts";
+import { isTitleCall } from "../machines/titles.rules.ts";
 import type { CallLimits, CallOutcome, UploadFile } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
+import { setTitle } from "./titles.ts";
 import { withTopics } from "./topics.ts";
 
 /** Kept of the lease after a call's budget, in milliseconds: time to notice and to step down. */
@@ -31,7 +33,9 @@ export const callAsLeader = (runtime: Runtime, { method, payload, epoch }: Leade
 
 /** A call that an instance waits for: probes of threads come after it. While the chat has no threads it goes elsewhere. */
 export const sendAsLeader = (runtime: Runtime, asked: LeaderCall): Promise<CallOutcome> =>
-  withTopics(runtime, asked, (call) => runtime.probes.ahead(() => callAsLeader(runtime, call)));
+  isTitleCall({ method: asked.method, body: asked.payload })
+    ? setTitle(runtime, asked, (call) => callAsLeader(runtime, call))
+    : withTopics(runtime, asked, (call) => runtime.probes.ahead(() => callAsLeader(runtime, call)));
 
 export const uploadAsLeader = (runtime: Runtime, asked: LeaderCall, file: UploadFile): Promise<CallOutcome> =>
   withTopics(runtime, asked, (call) =>

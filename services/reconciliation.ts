@@ -91,6 +91,11 @@ class Recorder {
         const { target, standing, reason } = action;
         return recorded(await threads.mark({ epoch, target, standing, reason, atMs }));
       }
+      case "noteCreation": {
+        const { provisionId, target, threadName } = action;
+        await threads.noteCreated({ provisionId, target, threadName, atMs });
+        return { kind: "done" };
+      }
       case "forgetSeat": {
         const { seat, generation } = action;
         return recorded(await registrations.end({ epoch, seat, generation, reason: "forgotten", atMs }));

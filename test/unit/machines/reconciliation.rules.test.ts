@@ -159,6 +159,43 @@ describe("threads/RC-4, RC-5, OP-23: what service messages tell", () => {
   });
 });
 
+describe("threads/OP-8, OP-20, S-61: a creation whose answer was lost", () => {
+  const begun = { id: "p", seat: seat(1), chatId: chat, threadName: "Amber", startedAtMs: 500, threadId: null };
+  const provisions = [begun] as unknown as ReconciliationView["provisions"];
+  const made = (differs: object = {}) =>
+    [
+      {
+        target: target(8),
+        status: "open",
+        name: "Amber",
+        isNamedByPerson: false,
+        createdByBot: true,
+        atMs: 500,
+        ...differs,
+      },
+    ] as unknown as ReconciliationView["observations"];
+
+  it("is told the thread that the bot made since, under its name, and that nobody has", () => {
+    expect(plan({ provisions, observations: made() }).actions).toEqual([
+      { kind: "noteCreation", provisionId: "p", target: target(8), threadName: "Amber" },
+    ]);
+  });
+
+  it.each([
+    ["made before it", { provisions, observations: made({ atMs: 499 }) }],
+    ["of another name", { provisions, observations: made({ name: "Amber 2" }) }],
+    ["made by a person", { provisions, observations: made({ createdByBot: false }) }],
+    ["that is deleted", { provisions, observations: made({ status: "deleted" }) }],
+    ["that somebody has", { provisions, observations: made(), bindings: [binding(8)], seats: [sits(1)] }],
+    [
+      "of another creation",
+      { provisions: [...provisions, { ...begun, id: "q", threadId: threadId(8) }] as never, observations: made() },
+    ],
+  ])("never a thread %s", (_, view: Partial<ReconciliationView>) => {
+    expect(plan(view, { threadGraceMs: null }).actions).toEqual([]);
+  });
+});
+
 describe("an owner that can be proven neither way", () => {
   const unprovable = { sinceMs: nowMs - 50, reason: "another host" };
   it("is the operator's to judge, and counts as gone only where a deadline was set for that", () => {

@@ -1,5 +1,5 @@
 /**
- * The leader dies at every effect of passing on, giving up and restoring threads, before it and after it: in the
+ * The leader dies at every effect of creating, passing on, giving up and restoring threads, before it and after it: in the
  * end Telegram has exactly the bound threads, and every seat its one.
  */
 import { describe, expect, test, vi } from "vitest";
@@ -7,7 +7,7 @@ import { threadId } from "../../../machines/ids.ts";
 import { playCrash, type CrashStory, type CrashWorld, type PlaceName } from "../../../testing/simulator/crash-world.ts";
 
 // Simulated hours cost real seconds where the machine is busy.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const minuteMs = 60_000;
 
@@ -30,6 +30,16 @@ async function ask(
 }
 
 const stories: Readonly<Record<string, CrashStory>> = {
+  "creating the leader's thread and a follower's": {
+    before: () => Promise.resolve(),
+    async told(world) {
+      world.boot("L");
+      await world.until(() => world.has("L"), 10_000);
+      world.boot("F");
+    },
+    ends: ["L", "F"],
+    threadGraceMs: 10 * minuteMs,
+  },
   "passing a follower's thread on to the next process of its name": {
     async before(world) {
       await bothJoin(world);
@@ -86,7 +96,7 @@ const hasEnded = (world: CrashWorld, name: PlaceName): boolean =>
 const isBound = (world: CrashWorld, id: number): boolean =>
   [...world.database.bindings.values()].some(({ thread }) => Number(thread.target.threadId) === id);
 
-describe.each(Object.keys(stories))("threads/T-14, T-16, T-47, S-67: %s", (name) => {
+describe.each(Object.keys(stories))("threads/T-9, T-11, T-14, T-16, T-47, S-61, S-67: %s", (name) => {
   const story = stories[name]!;
   test.each([
     ["the leader alone", false],
@@ -96,7 +106,7 @@ describe.each(Object.keys(stories))("threads/T-14, T-16, T-47, S-67: %s", (name)
     expect(clean.faults).toEqual([]);
     const broken: string[] = [];
     for (const [index, effect] of clean.effects.entries())
-      for (const side of ["before", "after"] as const) {
+      for (const side of together ? (["after"] as const) : (["before", "after"] as const)) {
         const { faults, effects } = await playCrash({ story, at: { index, side }, together });
         expect(effects.slice(0, index + 1)).toEqual(clean.effects.slice(0, index + 1));
         if (faults.length > 0) broken.push(`${side} ${effect} (${index + 1}): ${faults.join("; ")}`);
