@@ -10,9 +10,9 @@
  * making was not observed is cancelled, for a cancelled one can never be made; a donor that dies leaves nothing to do, for
  * whoever proves its death ends its offers in the same transaction.
  *
- * Invariants: handoff/oneHolder, handoff/runsOnce, handoff/frozenUntilCertain.
+ * Invariants: handoff/oneHolder, handoff/runsOnce.
  */
-import { assign, setup } from "xstate";
+import { assign, emit, setup } from "xstate";
 import type { OfferRef } from "./handoff.rules.ts";
 import { slot } from "./slots.ts";
 
@@ -39,6 +39,10 @@ export type DonorOutput =
   { readonly kind: "transferred" } | { readonly kind: "returned"; readonly reason: ReturnReason };
 export type ReturnReason = "self" | "nobody" | "notHeld" | "ended" | "notAccepted" | "recalled";
 
+export interface DonorFact {
+  readonly type: "handoff.returned" | "handoff.transferred";
+}
+
 export interface DonorContext extends DonorInput {
   /** Why it comes back, if it does. */
   readonly reason: ReturnReason;
@@ -51,6 +55,7 @@ const base = setup({
     input: {} as DonorInput,
     context: {} as DonorContext,
     events: {} as DonorEvent,
+    emitted: {} as DonorFact,
     output: {} as DonorOutput,
   },
   actors: {
@@ -145,7 +150,11 @@ export const handoffDonorMachine = createMachine({
         waiting: { after: { retryInterval: "looking" } },
       },
     },
-    returned: { id: "returned", type: "final", entry: "noteReturn" },
-    transferred: { id: "transferred", type: "final", entry: "noteTransfer" },
+    returned: { id: "returned", type: "final", entry: ["noteReturn", emit({ type: "handoff.returned" })] },
+    transferred: {
+      id: "transferred",
+      type: "final",
+      entry: ["noteTransfer", emit({ type: "handoff.transferred" })],
+    },
   },
 });

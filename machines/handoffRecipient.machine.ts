@@ -8,9 +8,9 @@
  * each under a fresh acquisition; asking again gives the acquisitions of the first time. Only then is anything published.
  * A recipient that dies leaves what it accepted to the next holder of its seat, by proof.
  *
- * Invariants: handoff/oneHolder, handoff/runsOnce, handoff/stagedIsUntouched.
+ * Invariants: handoff/oneHolder, handoff/runsOnce.
  */
-import { assign, setup } from "xstate";
+import { assign, emit, setup } from "xstate";
 import type { OfferRef } from "./handoff.rules.ts";
 import { slot } from "./slots.ts";
 
@@ -20,12 +20,16 @@ export interface RecipientInput extends OfferRef {
 
 export type AcceptAnswer =
   | { readonly kind: "accepted" }
-  /** `conflict`: it has ended, or names somebody else. `stale`: our registration is another one by now. */
+  /** `conflict`: it has ended, or names somebody else. `stale`: not under this registration; an earlier request may still win. */
   | { readonly kind: "conflict" | "stale" };
 
 /** `live`: in our queue. `unstaged`: never ours. `givenBack`: it was ours and could not be published. */
 export interface RecipientOutput {
   readonly kind: "live" | "unstaged" | "givenBack";
+}
+
+export interface RecipientFact {
+  readonly type: "handoff.live" | "handoff.unstaged" | "handoff.givenBack";
 }
 
 export interface RecipientContext extends RecipientInput {
@@ -39,6 +43,7 @@ const base = setup({
     input: {} as RecipientInput,
     context: {} as RecipientContext,
     events: {} as { type: "recipient.never" },
+    emitted: {} as RecipientFact,
     output: {} as RecipientOutput,
   },
   actors: {
@@ -72,12 +77,13 @@ export const handoffRecipientMachine = createMachine({
             input,
             onDone: [
               { guard: ({ event }) => event.output.kind === "accepted", target: "#accepted" },
+              { guard: ({ event }) => event.output.kind === "stale", target: "unsure" },
               { target: "#unstaged" },
             ],
             onError: "unsure",
           },
         },
-        /** It may be ours by now: asked again until the store has answered. */
+        /** It may be ours by now, or become so: asked again until the store has answered for good. */
         unsure: { after: { retryInterval: "accepting" } },
       },
     },
@@ -100,8 +106,16 @@ export const handoffRecipientMachine = createMachine({
         notGivenBack: { after: { retryInterval: "givingBack" } },
       },
     },
-    live: { id: "live", type: "final", entry: assign({ output: { kind: "live" } }) },
-    unstaged: { id: "unstaged", type: "final" },
-    givenBack: { id: "givenBack", type: "final", entry: assign({ output: { kind: "givenBack" } }) },
+    live: {
+      id: "live",
+      type: "final",
+      entry: [assign({ output: { kind: "live" } }), emit({ type: "handoff.live" })],
+    },
+    unstaged: { id: "unstaged", type: "final", entry: emit({ type: "handoff.unstaged" }) },
+    givenBack: {
+      id: "givenBack",
+      type: "final",
+      entry: [assign({ output: { kind: "givenBack" } }), emit({ type: "handoff.givenBack" })],
+    },
   },
 });

@@ -8,6 +8,7 @@
  */
 import { callInvariants, deliveryInvariants } from "./invariants/delivery.ts";
 import type { Invariant } from "./invariants/define.ts";
+import { handoffInvariants } from "./invariants/handoff.ts";
 import { leaderInvariants, leaseInvariants } from "./invariants/lease.ts";
 import { registrationInvariants } from "./invariants/registration.ts";
 import { threadInvariants } from "./invariants/threads.ts";
@@ -25,6 +26,7 @@ export const invariants: readonly Invariant[] = [
   ...deliveryInvariants,
   ...callInvariants,
   ...threadInvariants,
+  ...handoffInvariants,
 ];
 
 /** The invariants that a world judges which shows these parts. */

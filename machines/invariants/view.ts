@@ -271,6 +271,16 @@ export interface AnswerView {
   readonly outcome: "ok" | "rejected" | "throttled" | "notSent" | "ambiguous" | null;
 }
 
+/** One piece of work that may move, and who could begin it at this moment. */
+export interface MovingWorkView {
+  /** Live instances in whose queue it waits, not frozen. */
+  readonly runnableAt: readonly InstanceId[];
+  /** The instance that the journal names as its holder; null when there is none, and while it is on offer. */
+  readonly heldBy: InstanceId | null;
+  /** Handlers that began it, not counting redelivery. */
+  readonly runs: number;
+}
+
 export interface WorldView {
   readonly lease: { readonly epoch: Epoch; readonly holder: InstanceId | null };
   /** Since the last look. */
@@ -313,6 +323,7 @@ export interface WorldView {
   readonly tables: TablesView;
   /** Writes of the store since the last look. */
   readonly storeSteps: readonly StoreStepView[];
+  readonly moving: readonly MovingWorkView[];
   /** What instances have in hand. */
   readonly queues: readonly QueueView[];
 }

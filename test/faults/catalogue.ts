@@ -346,10 +346,35 @@ const threadFaults: readonly Fault[] = [
   },
 ];
 
+const handoffFaults: readonly Fault[] = [
+  {
+    name: "an offer whose making was not observed counts as not made",
+    file: "machines/handoffDonor.machine.ts",
+    find: 'onError: "cancelling",',
+    replace: 'onError: "returned",',
+    tries: explored("handoff/losses"),
+  },
+  {
+    name: "a donor takes its work back without asking whose it is",
+    file: "machines/handoffDonor.machine.ts",
+    find: 'onDone: "frozen", onError: "pausing"',
+    replace: 'onDone: "returned", onError: "pausing"',
+    tries: explored("handoff/losses"),
+  },
+  {
+    name: "a recipient gives up an acceptance whose answer it has not seen",
+    file: "machines/handoffRecipient.machine.ts",
+    find: 'onError: "unsure",',
+    replace: 'onError: "#unstaged",',
+    tries: explored("handoff/losses"),
+  },
+];
+
 export const faults: readonly Fault[] = [
   ...leaseFaults,
   ...pollingFaults,
   ...registrationFaults,
   ...deliveryFaults,
   ...threadFaults,
+  ...handoffFaults,
 ];

@@ -20,6 +20,10 @@ const ownerCompanion = "the lease chart breaks by a defect of its own only; the 
 const ownerHeard = ["granted", "renewed", "lost", "troubled", "released"];
 
 export const unreached: ReadonlyMap<string, string> = new Map([
+  [
+    "handoffDonor.frozen.looking on xstate.done.actor.0.handoffDonor.frozen.looking [2] → cancelling",
+    "once its cancellation was answered no offer is open; should a store say so, it is cancelled again",
+  ],
   ["provisioning.decided on always [2] → provisioning.keeping", bringsNothing],
   ["provisioning.doubting on always [0] → provisioning.suspecting", bringsNothing],
   ["state provisioning.suspecting", bringsNothing],

@@ -7,6 +7,8 @@ import { checkLiveness, explore } from "../../../testing/explorer/index.ts";
 import type { Exploration, ExploreOptions, LivenessResult, World } from "../../../testing/explorer/index.ts";
 import { deliveryWorld } from "./delivery.world.ts";
 import type { DeliveryBounds } from "./delivery.world.ts";
+import { handoffWorld } from "./handoff.world.ts";
+import type { HandoffBounds } from "./handoff.world.ts";
 import { leaseWorld } from "./lease.world.ts";
 import type { LeaseBounds } from "./lease.world.ts";
 import { ownerWorld } from "./owner.world.ts";
@@ -108,6 +110,7 @@ export const quietDelivery: DeliveryBounds = {
   foreign: [],
   attempts: 0,
 };
+export const quietHandoff: HandoffBounds = { offers: 1, recalls: 0, deaths: 0, losses: 0, stales: 0 };
 export const quietRegistration: RegistrationBounds = {
   attempts: 2,
   leaders: 1,
@@ -131,6 +134,7 @@ const lease = kindOf((bounds: LeaseBounds, name) => leaseWorld(bounds, undefined
 const owner = kindOf((bounds: OwnerBounds, name) => ownerWorld(bounds, undefined, name), quietOwner);
 const polling = kindOf((bounds: PollingBounds, name) => pollingWorld(bounds, undefined, name), quietPolling);
 const delivery = kindOf((bounds: DeliveryBounds, name) => deliveryWorld(bounds, undefined, name), quietDelivery);
+const handoff = kindOf((bounds: HandoffBounds, name) => handoffWorld(bounds, undefined, name), quietHandoff);
 const registration = kindOf(
   (bounds: RegistrationBounds, name) => registrationWorld(bounds, undefined, name),
   quietRegistration,
@@ -175,6 +179,12 @@ export const worlds: readonly CheckedWorld[] = [
   delivery.safe("delivery/ends", { losses: 1, unowned: 1, isPatienceFinite: true, foreign: [0] }, { failures: 1 }),
   delivery.safe("delivery/attempts", { failures: 2, losses: 1, attempts: 11 }),
   delivery.live("delivery/liveness", { leaders: 1, failures: 1, losses: 2, silences: 1, deaths: 1 }, { failures: 2 }),
+
+  // One piece of work: a single offer through every fault; there and back; deaths on both sides; it always ends.
+  handoff.safe("handoff/losses", { losses: 3, recalls: 1, stales: 1 }, { losses: 4 }),
+  handoff.safe("handoff/hops", { offers: 3, recalls: 1, losses: 1 }, { losses: 2 }),
+  handoff.safe("handoff/deaths", { offers: 2, deaths: 2, losses: 1 }, { deaths: 3, recalls: 1 }),
+  handoff.live("handoff/liveness", { deaths: 1, losses: 2, recalls: 1, stales: 1 }, { offers: 2 }),
 
   // One seat: repeated attempts; farewells; death and return; the making of its thread; a change of leader.
   registration.safe(

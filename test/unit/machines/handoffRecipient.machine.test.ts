@@ -15,9 +15,14 @@ describe("staged", () => {
     expect(accepted().requests).toEqual({ publish: { id } });
   });
 
-  it.each(["conflict", "stale"] as const)("updates/T-84: %s: it never was ours", (kind) => {
-    const play = start().answer("acceptOffer", { kind });
+  it("updates/T-84: an offer that has ended never was ours", () => {
+    const play = start().answer("acceptOffer", { kind: "conflict" });
     expect([play.status, play.output]).toEqual(["done", { kind: "unstaged" }]);
+  });
+
+  it("updates/T-85: under a registration that is another one by now it is asked again: an earlier request may still win", () => {
+    const play = start().fail("acceptOffer").after("retryInterval").answer("acceptOffer", { kind: "stale" });
+    expect(play.after("retryInterval").requests).toEqual({ acceptOffer: { id } });
   });
 
   it("updates/Q-55: an acceptance that was not observed is asked for again", () => {

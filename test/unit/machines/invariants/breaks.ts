@@ -151,7 +151,17 @@ export const registrationBreaks: Breaks = {
   ],
 };
 
+const withMoving = (change: Partial<WorldView["moving"][number]>): Partial<WorldView> => ({
+  moving: sound.moving.map((each) => ({ ...each, ...change })),
+});
+
 export const deliveryBreaks: Breaks = {
+  "handoff/oneHolder": [
+    withMoving({ heldBy: null }),
+    withMoving({ heldBy: stranger }),
+    withMoving({ runnableAt: [sound.owner.recordOf ?? stranger, stranger] }),
+  ],
+  "handoff/runsOnce": [withMoving({ runs: 2 })],
   "polling/confirmedIsDurable": [withFetched({ inJournal: false })],
   "polling/cursorIsDurable": [withFetched({ inJournal: false, confirmed: false })],
   "delivery/onlyTheOwnerIsHeard": [{ strangers: [{ updateId: updateId(9), wasGiven: true }] }],

@@ -216,6 +216,7 @@ export const sound: WorldView = {
   fetched: [{ updateId: updateId(1), confirmed: true, inJournal: true, settled: 0 }],
   cursors: [updateId(3)],
   updates: [{ updateId: updateId(1), settled: 1, handedOut: 1, overtook: false }],
+  moving: [{ runnableAt: [leader], heldBy: leader, runs: 1 }],
   strangers: [{ updateId: updateId(9), wasGiven: false }],
   owner: {
     recordOf: leader,
