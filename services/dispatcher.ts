@@ -13,6 +13,7 @@ import { patienceMaxMs, patienceMinMs } from "../machines/delivery.machine.ts";
 import type { DeliveryFact, DeliveryInput } from "../machines/delivery.machine.ts";
 import { laneOfThread, readUpdate, unreadable } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
+import { AwayNotices } from "./away.ts";
 import { provideDelivery } from "./delivery.ts";
 import type { LeaderSide } from "./delivery.ts";
 import { Hand, laneMax } from "./hand.ts";
@@ -64,6 +65,7 @@ class Dispatcher {
   private readonly epoch: Epoch;
   private readonly onFenced: () => void;
   private readonly hand = new Hand();
+  private readonly away: AwayNotices;
   private readonly machine: ReturnType<typeof provideDelivery>;
   /** Lanes whose head was not taken lately, and how often in a row: their pauses grow. */
   private readonly refusals = new Map<Lane, number>();
@@ -84,6 +86,7 @@ class Dispatcher {
     this.epoch = leadership.epoch;
     this.onFenced = leadership.onFenced;
     this.sinceMs = runtime.ports.stage.clock.nowMs();
+    this.away = new AwayNotices(runtime, leadership.epoch);
     this.machine = provideDelivery(runtime, side, this.hand);
   }
 
@@ -180,8 +183,10 @@ class Dispatcher {
   private onFact({ lane, seq }: JournalEntry, fact: DeliveryFact): void {
     // Another leader has the journal: nothing here may be started any more.
     if (fact.type === "delivery.fenced") this.fence();
-    if (fact.type === "delivery.waiting") this.hand.park(seq, fact.seat);
-    else if (fact.type !== "delivery.returned") this.refusals.delete(lane);
+    if (fact.type === "delivery.waiting") {
+      this.hand.park(seq, fact.seat);
+      this.away.tell(this.hand.work(seq));
+    } else if (fact.type !== "delivery.returned") this.refusals.delete(lane);
     else if (fact.refusals > 0) this.refusals.set(lane, fact.refusals);
   }
 

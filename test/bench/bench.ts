@@ -6,6 +6,7 @@
 import os from "node:os";
 import { parseArgs } from "node:util";
 import type { Result } from "./figures.ts";
+import { benchForward } from "./forward.ts";
 import { benchJournal } from "./journal.ts";
 import { benchPlanning } from "./planning.ts";
 import { benchInspector } from "./inspector.ts";
@@ -20,6 +21,7 @@ const suites: Readonly<Record<string, () => Promise<Result[]>>> = {
   planning: benchPlanning,
   wire: benchWire,
   journal: benchJournal,
+  forward: benchForward,
 };
 
 const { values } = parseArgs({

@@ -3,14 +3,16 @@
  *
  * Owns: the rounds and what is measured in them. Does not own: what is acceptable; the caller judges the report.
  *
- * A round: messages flow to all three threads; the leader is killed; another one must lead under a higher epoch; the
+ * A round: messages flow to all three threads; the leader is killed; another one must lead under a higher epoch; a poll is
+ * refused with a 429, its answer lost, or a follower stopped for a while; the
  * killed process is started again under its name; the round is over when all three were given messages sent after that.
  */
 import type { Agent } from "./agent.ts";
+import { chanceOf } from "./chance.ts";
 import { Line } from "./line.ts";
 import { Tally } from "./tally.ts";
 import type { TallyResult } from "./tally.ts";
-import { every, percentile, until } from "./waiting.ts";
+import { every, percentile, until, workFor } from "./waiting.ts";
 
 export interface ChaosOptions {
   readonly rounds: number;
@@ -53,17 +55,6 @@ const names = ["alpha", "beta", "gamma"] as const;
 type Name = (typeof names)[number];
 /** A healthy line at the default pace is some 30 messages behind while a process is being replaced. */
 const behindMax = 500;
-
-/** Reproducible chance (mulberry32), 0 to below 1. */
-function chanceOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const spread = (samples: readonly number[]): Spread => ({
   p50: Math.round(percentile(samples, 0.5)),
@@ -136,6 +127,7 @@ class Chaos {
     const firstPollMs =
       (this.line.polls(lastSeq).find(({ atMs }) => atMs >= killedAtMs)?.atMs ?? Infinity) - killedAtMs;
 
+    this.disturb(number);
     const marker = this.tally.count;
     for (const victim of victims) await this.restart(this.nameOf(victim));
     const isWhole = (): boolean => names.every((name) => this.tally.hasReached(this.agent(name), marker));
@@ -148,6 +140,23 @@ class Chaos {
         `${successor.label} leads epoch ${successor.epoch} after ${failoverMs} ms, polls after ${firstPollMs} ms, ` +
         `whole after ${wholeMs} ms, ${this.tally.count} sent`,
     );
+  }
+
+  /** On top of the kill, once another one leads: a 429, a lost answer, or a bystander that stands still for a while. */
+  private disturb(number: number): void {
+    const { control } = this.line;
+    if (number % 4 === 1) control.fault({ method: "getUpdates", kind: "retryAfter", seconds: 1 });
+    if (number % 4 === 2) control.fault({ method: "getUpdates", kind: "lost" });
+    if (number % 4 === 3) this.standStill();
+  }
+
+  /** Stops a follower for a moment, unless that would catch it in a write: it would keep SQLite's lock. */
+  private standStill(): void {
+    const bystander = this.line.agents.find((agent) => agent.isRunning && agent.role === "follower");
+    if (bystander === undefined) return;
+    bystander.signal("SIGSTOP");
+    if (this.line.isWriteLocked()) bystander.signal("SIGCONT");
+    else void workFor(700).then(() => bystander.signal("SIGCONT"));
   }
 
   /** Every role line `leader` in order of time, over all processes: epochs must rise, each granted to one process. */

@@ -1,0 +1,44 @@
+/**
+ * `npm run soak -- --minutes N --json [--seed S] [--pace MS]`: a line of four processes under chaos for so long. Progress goes
+ * to stderr; the last line of stdout is the report.
+ *
+ * Exits 1 when at the end an update was not settled exactly once, the journal is not empty, there is not one leader, or the
+ * threads in Telegram are not those that are bound; `faults` says which.
+ */
+import { parseArgs } from "node:util";
+import { runSoak } from "../support/line/soak-run.ts";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    seed: { type: "string", default: String(process.pid) },
+    pace: { type: "string", default: "40" },
+    json: { type: "boolean", default: false },
+  },
+});
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  console.error(`soak: --${name} must be a number above 0`);
+  process.exit(2);
+}
+
+const seed = positive("seed", values.seed);
+console.error(`seed ${seed}`);
+const { messages, ...report } = await runSoak({
+  minutes: positive("minutes", values.minutes),
+  paceMs: positive("pace", values.pace),
+  seed,
+  progress: (line) => {
+    console.error(line);
+  },
+});
+for (const fault of report.faults) console.error(`FAULT ${fault}`);
+console.log(
+  values.json
+    ? JSON.stringify({ ...report, deliveredOnce: messages.deliveredOnce, seed })
+    : `${report.minutes} minutes, ${report.updates} updates, ${messages.deliveredOnce} settled once; heap ` +
+        `${report.heapSlopeMBPerHour} MB/h, ${report.handles} handles, ${report.descriptors} descriptors, ${report.fileBytes} bytes`,
+);
+process.exitCode = report.faults.length === 0 ? 0 : 1;
