@@ -258,7 +258,7 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
 const placeOfEndpoints = ({ compat, profile = "default" }: InstanceOptions, folder: string) =>
   compat === undefined
     ? { folder }
-    : { folder: v1Folder(compat.agentDir), profile: profile === "default" ? null : profile };
+    : { folder: v1Folder(compat.agentDir), profile: profile === "default" ? null : profile, agentDir: compat.agentDir };
 
 function v1Fleet({ compat, profile = "default" }: InstanceOptions, settings: Settings, clock: Clock): V1Fleet | null {
   if (compat === undefined) return null;

@@ -1,5 +1,5 @@
 /**
- * Names of endpoints, and the path that a name stands for (protocol §2.6, §2.7, Appendix A).
+ * Names of endpoints, and the path or pipe that a name stands for (protocol §2.6, §2.7, Appendix A).
  *
  * Owns: both rules. Does not own: whether anything serves there.
  * Invariants: server and client derive the same paths from the same address, without asking each other.
@@ -34,6 +34,19 @@ export const isPipe = (endpoint: string): boolean => /^\\\\[.?]\\pipe\\/i.test(e
 export const pipeName = (agentDir: string, scope: string): string =>
   `${pipePrefix}${createHash("sha256").update(agentDir).digest("base64url").slice(0, 16)}-${sanitised(scope)}`;
 
+const ofProfile = (scope: string, profile: string | null): string =>
+  profile === null ? scope : `${scope}-${sanitised(profile)}`;
+
+/** §2.6 on Windows: as v1 peers of this agent folder name them. */
+export const leaderPipe = (agentDir: string, profile: string | null): string =>
+  pipeName(agentDir, ofProfile("bus", profile));
+export const followerPipe = (agentDir: string, profile: string | null, instance: InstanceId): string =>
+  pipeName(agentDir, `${ofProfile("follower", profile)}-${sanitised(instance)}`);
+
+/** §2.7 on Windows: the pipe that an address stands for. Resolving twice changes nothing. */
+export const resolvedPipe = (address: string): string =>
+  isPipe(address) ? address : pipeName(path.win32.dirname(address), path.win32.basename(address));
+
 /** Where endpoints go whose own path is too long, or on a drive that has no sockets. */
 export const overflowFolder = (tmpFolder: string): string =>
   path.join(tmpFolder, `${historicalPrefix}-${String(process.getuid?.() ?? "user")}`);
@@ -55,7 +68,8 @@ export function resolvedPath(address: string, tmpFolder: string): string {
  * The paths at which an address may be served, in the order to try them: the second one is where a server goes whose
  * drive has no sockets.
  */
-export function pathsOf(address: string, tmpFolder: string): readonly string[] {
+export function pathsOf(address: string, tmpFolder: string, isWindows = false): readonly string[] {
+  if (isWindows) return [resolvedPipe(address)];
   const first = resolvedPath(address, tmpFolder);
   return isOverflowPath(first, tmpFolder) ? [first] : [first, overflowPath(address, tmpFolder)];
 }

@@ -10,7 +10,7 @@ import path from "node:path";
 import process from "node:process";
 import { wireText } from "../../../machines/wire/texts.ts";
 import type { Timers } from "../wire/pending.ts";
-import { isOverflowPath, pathsOf } from "./address.ts";
+import { isOverflowPath, isPipe, pathsOf } from "./address.ts";
 import { codeOf, withCode } from "./errors.ts";
 
 /** What says that nobody serves at a path, so that the next one is worth a try. */
@@ -25,10 +25,16 @@ export async function requirePrivateFolder(folder: string): Promise<void> {
   throw withCode(`${folder} is not a private folder of this user: remove it and try again.`, "EACCES");
 }
 
+const asNamed = (name: string): string => name;
+
 /** One attempt at one path. `onSocket` sees the socket before it is connected, so that a time-out can destroy it. */
-async function connectPath(socketPath: string, onSocket: (socket: net.Socket) => void): Promise<net.Socket> {
+async function connectPath(
+  socketPath: string,
+  placeOf: (name: string) => string,
+  onSocket: (socket: net.Socket) => void,
+): Promise<net.Socket> {
   return new Promise((resolve, reject) => {
-    const socket = net.connect({ path: socketPath });
+    const socket = net.connect({ path: placeOf(socketPath) });
     onSocket(socket);
     // Both stay for the life of the socket: an error between the connection and its next listener must not be unhandled.
     socket.on("error", reject);
@@ -39,14 +45,14 @@ async function connectPath(socketPath: string, onSocket: (socket: net.Socket) =>
 
 async function connectFirst(
   paths: readonly string[],
-  tmpFolder: string,
+  { tmpFolder, pipePlace = asNamed }: Dialing,
   onSocket: (socket: net.Socket) => void,
 ): Promise<net.Socket> {
   let failure: unknown;
   for (const candidate of paths) {
     try {
       if (isOverflowPath(candidate, tmpFolder)) await requirePrivateFolder(path.dirname(candidate));
-      return await connectPath(candidate, onSocket);
+      return await connectPath(candidate, isPipe(candidate) ? pipePlace : asNamed, onSocket);
     } catch (error) {
       // The first failure is the one about the address that was asked for.
       failure ??= error;
@@ -59,13 +65,14 @@ async function connectFirst(
 export interface Dialing {
   readonly timers: Timers;
   readonly tmpFolder: string;
+  /** Whether addresses stand for named pipes. Default: never. */
+  readonly isWindows?: boolean;
+  /** Where a pipe is on this host; for tests where there are no pipes. Default: at its name. */
+  readonly pipePlace?: (pipe: string) => string;
 }
 
-async function connectWithin(
-  paths: readonly string[],
-  timeoutMs: number,
-  { timers, tmpFolder }: Dialing,
-): Promise<net.Socket> {
+async function connectWithin(paths: readonly string[], timeoutMs: number, dialing: Dialing): Promise<net.Socket> {
+  const { timers } = dialing;
   let isOver = false;
   let current: net.Socket | null = null;
   let timer: unknown;
@@ -76,7 +83,7 @@ async function connectWithin(
       reject(withCode(wireText.timedOut, "ETIMEDOUT"));
     }, timeoutMs);
   });
-  const connected = connectFirst(paths, tmpFolder, (socket) => {
+  const connected = connectFirst(paths, dialing, (socket) => {
     current = socket;
     if (isOver) socket.destroy();
   });
@@ -89,7 +96,7 @@ async function connectWithin(
 
 /** A connected socket; rejects with the socket error, or with code `ETIMEDOUT` after `timeoutMs`. */
 export const connect = (address: string, timeoutMs: number, dialing: Dialing): Promise<net.Socket> =>
-  connectWithin(pathsOf(address, dialing.tmpFolder), timeoutMs, dialing);
+  connectWithin(pathsOf(address, dialing.tmpFolder, dialing.isWindows), timeoutMs, dialing);
 
 /** Whether somebody accepts connections at exactly this path. No byte is sent. */
 export async function isReachable(socketPath: string, timeoutMs: number, dialing: Dialing): Promise<boolean> {

@@ -14,11 +14,13 @@ import type net from "node:net";
 import path from "node:path";
 import type { Endpoint, ListenRequest } from "../../../services/ports.ts";
 import { createAnswering, type Answering } from "../wire/answering.ts";
-import { isOverflowPath, overflowPath, resolvedPath } from "./address.ts";
+import { isOverflowPath, isPipe, overflowPath, resolvedPath, resolvedPipe } from "./address.ts";
 import { codeOf } from "./errors.ts";
 import { tapOf } from "./frame-tap.ts";
 import { removeLeftovers } from "./leftovers.ts";
-import { bindAndPublish, type Publication, type PublicationContext } from "./publication.ts";
+import { bindPipe } from "./pipe.ts";
+import { bindAndPublish } from "./publication.ts";
+import type { Publication, PublicationContext, PublicationRequest } from "./publication.ts";
 import { ServedConnection } from "./served-connection.ts";
 
 /** What binding says on a drive without sockets, or where the path is longer than this platform can bind. */
@@ -49,11 +51,12 @@ export class UnixEndpoint implements Endpoint {
   async start(): Promise<void> {
     const publication = await this.#open();
     this.#publication = publication;
+    if (isPipe(publication.stablePath)) return;
     await removeLeftovers(path.dirname(publication.stablePath), this.#context);
   }
 
   async ensure(): Promise<boolean> {
-    if (this.#isClosed || this.#publication === null) return false;
+    if (this.#isClosed || this.#publication === null || isPipe(this.#publication.stablePath)) return false;
     if (this.#recovery === null && (await exists(this.#publication.stablePath))) return false;
     // E-2: whoever comes while one recovery runs shares it.
     this.#recovery ??= this.#recover().finally(() => (this.#recovery = null));
@@ -88,7 +91,8 @@ export class UnixEndpoint implements Endpoint {
   }
 
   async #open(): Promise<Publication> {
-    const { tmpFolder } = this.#context;
+    const { tmpFolder, isWindows } = this.#context;
+    if (isWindows) return bindPipe(this.#requestAt(resolvedPipe(this.address)), this.#context);
     const first = resolvedPath(this.address, tmpFolder);
     try {
       return await this.#openAt(first);
@@ -99,15 +103,16 @@ export class UnixEndpoint implements Endpoint {
   }
 
   async #openAt(stablePath: string): Promise<Publication> {
-    return bindAndPublish(
-      {
-        stablePath,
-        publish: this.#publish,
-        isWanted: () => !this.#isClosed,
-        onConnection: (socket) => this.#serve(socket),
-      },
-      this.#context,
-    );
+    return bindAndPublish(this.#requestAt(stablePath), this.#context);
+  }
+
+  #requestAt(stablePath: string): PublicationRequest {
+    return {
+      stablePath,
+      publish: this.#publish,
+      isWanted: () => !this.#isClosed,
+      onConnection: (socket) => this.#serve(socket),
+    };
   }
 
   #serve(socket: net.Socket): void {

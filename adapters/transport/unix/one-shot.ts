@@ -37,11 +37,17 @@ export interface OneShotClient extends Dialing {
   readonly onFailure?: (failure: FailedAttempt) => void;
 }
 
-/** §2.5, unix sockets. */
+/** §2.5. */
 export const oneShotPolicy = {
   registration: { attemptsMax: 10, delayMs: 150, timeoutMs: 30_000 },
   operation: { attemptsMax: 1, delayMs: 0, timeoutMs: 1000 },
+  /** A pipe may be busy for a moment. */
+  pipeOperation: { attemptsMax: 3, delayMs: 100, timeoutMs: 1000 },
 } as const satisfies Record<string, OneShotPolicy>;
+
+/** The policy for an endpoint as it is given, resolved or not. */
+export const operationPolicy = (endpoint: string): OneShotPolicy =>
+  isPipe(endpoint) ? oneShotPolicy.pipeOperation : oneShotPolicy.operation;
 
 /** The first envelope that comes back, or null for "nothing": FIN before a line, or a line that does not parse. */
 function exchange(socket: net.Socket, line: string): Promise<Envelope | null> {

@@ -28,6 +28,9 @@ const connectionsMax = 1024;
 export interface PublicationContext {
   readonly clock: Clock;
   readonly tmpFolder: string;
+  /** Addresses stand for named pipes. */
+  readonly isWindows: boolean;
+  readonly pipePlace: (pipe: string) => string;
   readonly counters: TransportCounters;
   readonly tap: FrameTap | null;
 }
@@ -74,23 +77,20 @@ async function waitForLegacyPeer(stablePath: string, { clock, tmpFolder }: Publi
   }
 }
 
-async function listening(
-  socketPath: string,
-  onConnection: (socket: net.Socket) => void,
-  counters: TransportCounters,
-): Promise<net.Server> {
+/** A server that does not listen yet, and a promise that it does, or why it cannot. */
+export function newServer(onConnection: (socket: net.Socket) => void, counters: TransportCounters) {
   const server = net.createServer(onConnection);
   server.maxConnections = connectionsMax;
   server.on("drop", () => counters.count("connection-excess"));
-  await new Promise<void>((resolve, reject) => {
+  const listening = new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ path: socketPath }, () => {
+    server.once("listening", () => {
       server.off("error", reject);
+      server.on("error", (error) => counters.count("listener-error", error));
       resolve();
     });
   });
-  server.on("error", (error) => counters.count("listener-error", error));
-  return server;
+  return { server, listening };
 }
 
 /**
@@ -108,7 +108,9 @@ export async function bindAndPublish(
   const linkPath = `${stablePath}.link.${hex}`;
   await rm(privatePath, { force: true });
   await waitForLegacyPeer(stablePath, context);
-  const server = await listening(privatePath, onConnection, context.counters);
+  const { server, listening } = newServer(onConnection, context.counters);
+  server.listen({ path: privatePath });
+  await listening;
   try {
     await chmod(privatePath, 0o600);
     await symlink(privateName, linkPath);

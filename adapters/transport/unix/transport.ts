@@ -1,13 +1,14 @@
 /**
- * The transport over unix sockets, for processes of one host.
+ * The transport over unix sockets, on Windows named pipes, for processes of one host.
  *
  * Owns: wiring of endpoints and links to one folder. Does not own: who may publish (the `publish` of a listen request),
  * authentication (the handler), reconnecting.
  */
 import os from "node:os";
+import process from "node:process";
 import type { Clock, Transport } from "../../../services/ports.ts";
 import type { TransportCounters } from "../wire/counters.ts";
-import { followerPath, leaderPath } from "./address.ts";
+import { followerPath, followerPipe, leaderPath, leaderPipe } from "./address.ts";
 import { connect } from "./connect.ts";
 import { UnixEndpoint } from "./endpoint.ts";
 import { tapOf, type FrameTap } from "./frame-tap.ts";
@@ -22,7 +23,13 @@ export interface UnixTransportOptions {
   readonly counters: TransportCounters;
   /** Where overlong paths go, and those on drives without sockets. Default: the system's; peers must agree on it. */
   readonly tmpFolder?: string;
-  /** Where the leader serves; absolute. Default: `bus.sock` in the folder. */
+  /** The v1 agent folder by which pipes are named on Windows; null = the addresses in `folder` name them. Default null. */
+  readonly agentDir?: string | null;
+  /** Whether addresses stand for named pipes. Default: on Windows. */
+  readonly isWindows?: boolean;
+  /** Where a pipe is on this host; for tests where there are no pipes. Default: at its name. */
+  readonly pipePlace?: (pipe: string) => string;
+  /** Where the leader serves; absolute. Default: `bus.sock` in the folder, or the pipe of it. */
   readonly leaderAddress?: string;
   /** Sees every line that passes, for showing an exchange. Default: nobody looks. */
   readonly tap?: FrameTap;
@@ -34,21 +41,25 @@ export function createUnixTransport({
   clock,
   counters,
   tmpFolder = os.tmpdir(),
-  leaderAddress = leaderPath({ folder, profile }),
+  agentDir = null,
+  isWindows = process.platform === "win32",
+  pipePlace = (pipe) => pipe,
+  leaderAddress = isWindows && agentDir !== null ? leaderPipe(agentDir, profile) : leaderPath({ folder, profile }),
   tap,
 }: UnixTransportOptions): Transport {
-  const context = { clock, tmpFolder, counters, tap: tap ?? null };
+  const context = { clock, tmpFolder, isWindows, pipePlace, counters, tap: tap ?? null };
   const place = { folder, profile };
   return {
     leaderAddress,
-    followerAddress: (instance) => followerPath(place, instance),
+    followerAddress: (instance) =>
+      isWindows && agentDir !== null ? followerPipe(agentDir, profile, instance) : followerPath(place, instance),
     async listen(request) {
       const endpoint = new UnixEndpoint(request, context);
       await endpoint.start();
       return endpoint;
     },
     async dial(address, timeoutMs) {
-      const socket = await connect(address, timeoutMs, { timers: clock, tmpFolder });
+      const socket = await connect(address, timeoutMs, { timers: clock, tmpFolder, isWindows, pipePlace });
       return new UnixLink(socket, { timers: clock, counters, tap: tapOf(context.tap, address, "client") });
     },
   };

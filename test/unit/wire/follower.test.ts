@@ -168,6 +168,17 @@ test("protocol/O-10: what may be done twice is asked again, of the leader that i
   expect(world.leader.of("follower.callApi")).toHaveLength(2);
 });
 
+test("protocol/O-11: a send for which there is no leader never left: after half a minute it is a plain failure, not an unknown outcome", async () => {
+  const world = await startFollower();
+  await world.leader.close();
+  const outcome = world.instance.call({ method: "sendMessage", body: { text: "x" } });
+  await world.clock.advance(31_000);
+  expect(await outcome).toMatchObject({ kind: "notSent" });
+  await world.leader.open();
+  await world.clock.advance(5_000);
+  expect(world.leader.of("follower.callApi")).toEqual([]);
+});
+
 test("protocol/O-19: a follower whose address vanished is reachable again after its next heartbeat, under the same registration", async () => {
   const world = await startFollower();
   world.network.unpublish(world.leader.registration.busSocketPath ?? "");
