@@ -13,6 +13,7 @@ import { epoch, generation, instanceId, seatKey, updateId, type Epoch } from "..
 import { judgeOf } from "../../machines/invariants.ts";
 import type { FetchedView, InstanceView, SeatView, UpdateView, WorldView } from "../../machines/invariants.ts";
 import type { Frame, MessageBody } from "../frames.ts";
+import { Asked } from "./asked.ts";
 import type { ActorState, State, Step } from "./model.ts";
 import { keyOf } from "./model.ts";
 import { fieldOf, rowsOf, valueText } from "./words.ts";
@@ -29,6 +30,8 @@ const ofMoments: ReadonlySet<string> = new Set([
   "instance/leadsOnlyWhatItHolds",
   "instance/pollsOnlyAsLeader",
   "registration/oneSeatOneHolder",
+  "polling/oneAtATime",
+  "membership/oneQuestionAtATime",
 ]);
 /** Judged of what has happened. */
 const ofHistory: ReadonlySet<string> = new Set([
@@ -57,7 +60,7 @@ interface InstanceFacts extends InstanceView {
 }
 type UpdateSeen = FetchedView & UpdateView;
 
-const brokenInMoment = judgeOf(["lease", "instances", "roles", "leaderSides", "seats"]);
+const brokenInMoment = judgeOf(["lease", "instances", "roles", "leaderSides", "followerSides", "seats"]);
 const brokenInUpdates = judgeOf(["fetched", "updates"]);
 
 interface UpdateFacts {
@@ -73,7 +76,7 @@ export class Judge {
   readonly #instances = new Map<string, { view: InstanceFacts; parts: Map<string, ActorState> }>();
   readonly #suspects = new Map<string, { readonly step: number; readonly atMs: number }>();
   readonly #updates = new Map<number, UpdateFacts>();
-  readonly #polls = new Map<string, string>();
+  readonly #asked = new Asked();
   readonly #grants: { readonly epoch: number; readonly to: string; readonly step: number }[] = [];
   #moment: ReadonlySet<string> = new Set();
   #blindUntilMs = 0;
@@ -93,10 +96,11 @@ export class Judge {
   /** `state` is how everything stands after the step. */
   add(step: Step, state: State): void {
     const { frame } = step;
-    if (frame.kind === "message") this.#hearMessage(frame, step);
-    else if (frame.kind === "dropped") this.#miss(frame);
+    if (frame.kind === "dropped") this.#miss(frame);
     else if (frame.kind === "verdict") this.#hearVerdict(frame.broken, step);
-    if (this.#look(frame, state, step)) this.#judgeMoment();
+    const isAsking = frame.kind === "message" && this.#asked.hear(frame);
+    if (frame.kind === "message") this.#hearMessage(frame, step);
+    if (this.#look(frame, state, step) || isAsking) this.#judgeMoment();
     this.#decide(frame.atMs ?? 0, step);
   }
 
@@ -150,7 +154,7 @@ export class Judge {
 
   #lose(id: string): void {
     this.#instances.delete(id);
-    this.#polls.delete(id);
+    this.#asked.forget(id);
     // Its handler may have had it; who gets it next gets it again, and rightly.
     for (const facts of this.#updates.values())
       if (facts.by === id && facts.view.settled === 0) facts.view = { ...facts.view, handedOut: 0 };
@@ -162,7 +166,18 @@ export class Judge {
       lease: this.#lease,
       instances,
       roles: instances,
-      leaderSides: instances.map(({ id, leadsUnder, polls }) => ({ id, leadsUnder, polls: Number(polls), ...untold })),
+      leaderSides: instances.map(({ id, leadsUnder, polls }) => ({
+        id,
+        leadsUnder,
+        polls: Math.max(Number(polls), this.#asked.count(id, "getUpdates")),
+        ...untold,
+      })),
+      followerSides: instances.map(({ id }) => ({
+        id,
+        registered: null,
+        heartbeatsInFlight: this.#asked.count(id, "follower.heartbeat"),
+        registrationsInFlight: this.#asked.count(id, "follower.register"),
+      })),
       seats: this.#seats,
     });
     this.#moment = new Set(broken.filter((name) => ofMoments.has(name)));
@@ -206,11 +221,9 @@ export class Judge {
     if (frame.phase === "begin") {
       // What was fetched and is not known to be written must be, now that the next batch is asked for.
       this.#confirm(frame.by, step);
-      this.#polls.set(frame.by, frame.id);
       return;
     }
-    this.#polls.delete(frame.by);
-    const other = [...this.#polls.keys()].find((each) => each !== frame.by);
+    const other = this.#asked.otherPoller(frame.by);
     if (other === undefined || !/\bconflict\b|409/i.test(frame.outcome ?? "")) return;
     const detail = `${frame.by} was told of another poll while ${other} polled`;
     this.#break("polling/neverTwo", { step: step.number, fromStep: Math.max(0, step.number - 200), detail });
@@ -269,7 +282,7 @@ export class Judge {
     for (const [id, facts] of this.#updates)
       if (from === undefined || facts.by === from)
         this.#updates.set(id, { ...facts, view: { ...facts.view, inJournal: true } });
-    if (from !== undefined) this.#polls.delete(from);
+    this.#asked.forget(from);
   }
 
   #break(name: string, it: Omit<Break, "name" | "untilStep">): void {

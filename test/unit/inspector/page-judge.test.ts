@@ -93,6 +93,29 @@ test("a seat with two holders in the store is broken", () => {
   expect(story.brokenNow).toEqual(["registration/oneSeatOneHolder"]);
 });
 
+test("two heartbeats, or two polls, of one instance under way at a time are broken; one after the other is not", () => {
+  const beat = { way: "out", name: "follower.heartbeat" } as const;
+  const story = leads(new Story(), "i1", 1).attach("i2", "i2");
+  quiet(story.crossing("i2", { ...beat, id: "1" }).message("i2", { ...beat, id: "2", phase: "begin" }));
+  // The leader's own word of it is no second one.
+  quiet(story.message("i1", { ...beat, way: "in", peer: "i2", id: "2", phase: "begin" }));
+  expect(story.brokenNow).toEqual([]);
+  quiet(story.message("i2", { ...beat, id: "3", phase: "begin" }));
+  expect(story.brokenNow).toEqual(["membership/oneQuestionAtATime"]);
+
+  const poll = { way: "telegram", name: "getUpdates" } as const;
+  const polling = leads(new Story(), "i1", 1).message("i1", { ...poll, id: "1", phase: "begin" });
+  expect(quiet(polling).brokenNow).toEqual([]);
+  quiet(polling.message("i1", { ...poll, id: "2", phase: "begin" }));
+  expect(polling.brokenNow).toEqual(["polling/oneAtATime"]);
+});
+
+test("a follower that polls is broken", () => {
+  const story = leads(new Story(), "i1", 1).attach("i2", "i2");
+  quiet(story.message("i2", { way: "telegram", name: "getUpdates", id: "1", phase: "begin" }));
+  expect(story.brokenNow).toEqual(["instance/pollsOnlyAsLeader"]);
+});
+
 test("a recording's own verdict counts, and ends when it is taken back", () => {
   const story = new Story().tell({ kind: "verdict", broken: ["toy/bothHeard"] });
   expect(story.brokenNow).toEqual(["toy/bothHeard"]);
