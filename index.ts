@@ -110,6 +110,11 @@ export interface InstanceOptions {
   /** The thread is never deleted for the end of this process, only by `stop({ leave: true })` or the operator. Default false. */
   readonly keepThread?: boolean;
   /**
+   * While this instance leads: a thread that is deleted while its agent works is replaced by another one (`"replace"`, the
+   * default), or the user is told in the main chat, where the agent's words go until it is started again (`"notify"`).
+   */
+  readonly lostThreads?: "replace" | "notify";
+  /**
    * While this instance leads: after so many milliseconds without proof either way, a seat's holder counts as gone. Default:
    * never; it is shown in `status`, and the operator decides.
    */
@@ -250,6 +255,7 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
     pollSeconds: options.pollSeconds ?? 30,
     capabilityMs: 2_500,
     unprovableAfterMs: options.unprovableAfterMs ?? null,
+    lostThreads: options.lostThreads ?? "replace",
     threadGraceMs: options.keepThread === true ? null : (options.threadGraceMs ?? defaultThreadGraceMs),
   };
 }

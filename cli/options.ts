@@ -27,6 +27,7 @@ export interface LineFlags {
   readonly threadGrace?: number;
   readonly keepThread?: boolean;
   readonly unprovableAfter?: number;
+  readonly lostThreads?: "replace" | "notify";
   readonly logLevel: LogLevel;
   readonly inspect?: boolean;
   readonly flightRecorder?: number;
@@ -103,6 +104,12 @@ export function withInstance(command: Command): Command {
         "a seat's holder counts as gone after so long without proof (default: never)",
       ).argParser(duration),
     )
+    .addOption(
+      new Option(
+        "--lost-threads <policy>",
+        "while this instance leads: a thread that you delete is replaced, or you are told in the main chat (default: replace)",
+      ).choices(["replace", "notify"]),
+    )
     .addOption(new Option("--inspect", "serve the inspector's page from this process"))
     .addOption(
       new Option(
@@ -168,6 +175,7 @@ export function instanceOptions(flags: LineFlags): InstanceOptions {
     ...(flags.threadGrace === undefined ? {} : { threadGraceMs: flags.threadGrace }),
     ...(flags.keepThread === undefined ? {} : { keepThread: flags.keepThread }),
     ...(flags.unprovableAfter === undefined ? {} : { unprovableAfterMs: flags.unprovableAfter }),
+    ...(flags.lostThreads === undefined ? {} : { lostThreads: flags.lostThreads }),
     ...(v1Home === undefined ? {} : { compat: { agentDir: path.resolve(v1Home) } }),
     inspect: {
       page: inspect === true,

@@ -33,6 +33,7 @@ import { Inbox } from "./inbox.ts";
 import type { SecretCheck } from "./leader-handler.ts";
 import { createLeaseGate, provideLease } from "./lease.ts";
 import { provideOwner } from "./owner.ts";
+import { lossTellerOf } from "./loss-notices.ts";
 import { provideMembership } from "./membership.ts";
 import type { CallOutcome } from "./ports.ts";
 import { Probes } from "./probes.ts";
@@ -168,7 +169,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     gate,
     board: emptyBoard(),
     probes: new Probes(stage.clock),
-    sends: new ThreadSends(),
+    sends: new ThreadSends(settings.lostThreads === "notify" ? lossTellerOf(() => runtime) : null),
     onWayChanged: createSignal(),
     onPlaceMoved: createSignal(),
   };

@@ -9,7 +9,7 @@ import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { Runtime } from "./runtime.ts";
 
 const escaped: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
-const htmlOf = (text: string): string => text.trim().replaceAll(/[&<>]/g, (sign) => escaped[sign] ?? sign);
+export const htmlOf = (text: string): string => text.trim().replaceAll(/[&<>]/g, (sign) => escaped[sign] ?? sign);
 
 /** The connected notice (threads §2.5). */
 export const connectedText = ({ threadName, slot }: Pick<BoundThread, "threadName" | "slot">): string =>

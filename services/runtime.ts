@@ -49,6 +49,8 @@ export interface Settings {
   readonly capabilityMs: number;
   /** How long this instance's thread, and that of a v1 peer we lead, outlives its process; null = for ever. */
   readonly threadGraceMs: number | null;
+  /** What becomes of a thread that is gone while its agent works, as long as we lead. */
+  readonly lostThreads: "replace" | "notify";
   /** After so long a holder that can be proven neither alive nor dead counts as gone; null = never. */
   readonly unprovableAfterMs: number | null;
 }

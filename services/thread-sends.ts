@@ -51,8 +51,28 @@ interface Found {
   readonly strays: readonly Stray[];
 }
 
+/** A call that met its thread gone. */
+export interface Loss {
+  readonly target: ThreadTarget;
+  readonly reason: string;
+  readonly call: ApiCall;
+  readonly make: Make;
+}
+
+/** Takes care of calls whose thread is gone, where it is not to be replaced. */
+export interface LossTeller {
+  readonly knows: (target: ThreadTarget) => boolean;
+  tell(loss: Loss): Promise<CallOutcome>;
+}
+
 export class ThreadSends {
   private readonly lanes = new Map<SeatKey, SeatLane>();
+  private readonly teller: LossTeller | null;
+
+  /** `teller` null = threads are replaced. */
+  constructor(teller: LossTeller | null) {
+    this.teller = teller;
+  }
 
   /** Makes a call that may name the seat's thread, `own` when it was judged; it goes into the one that the seat has then. */
   async send(
@@ -84,9 +104,15 @@ export class ThreadSends {
     if (isFirst) {
       lane.underWay.add(ticket);
       asked = keeper.current();
+      if (asked !== null && this.teller?.knows(asked) === true)
+        return await this.teller.tell({ target: asked, reason: "", call, make });
       first = await make(asked === null ? call : inThread(call, asked));
       const found = asked === null ? null : speaksAgainst(asked, first);
       if (found === null || !keeper.hasThreads()) return first;
+      if (this.teller !== null && asked !== null)
+        return found.doubt.kind === "gone"
+          ? await this.teller.tell({ target: asked, reason: found.doubt.reason, call, make })
+          : first;
       ({ strays } = found);
       lane.underWay.delete(ticket);
       this.replace(lane, keeper, found.doubt);

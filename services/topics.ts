@@ -71,7 +71,7 @@ const chatHasNoThreads: CallOutcome = {
 };
 
 /** The name that stands before a message of this thread while it goes to the main chat. */
-async function senderOf(runtime: Runtime, payload: Body): Promise<string> {
+export async function senderOf(runtime: Runtime, payload: Body): Promise<string> {
   const threadId = canonicalInteger(payload["message_thread_id"]);
   const { bindings } = await runtime.ports.store.threads.view();
   const bound = bindings.find(

@@ -105,6 +105,7 @@ const settingsOf = (own: OwnSettings): Settings => ({
   pollSeconds: 25,
   capabilityMs: 60_000,
   unprovableAfterMs: null,
+  lostThreads: "replace",
 });
 
 /** Counts the polls that are open, from the side of the process. */

@@ -86,6 +86,7 @@ export async function openProgramInstance(traits: ProgramTraits): Promise<Compos
       capabilityMs: 2_500,
       threadGraceMs: 600_000,
       unprovableAfterMs: null,
+      lostThreads: "replace",
     },
     {
       isSecret: sameSecret,

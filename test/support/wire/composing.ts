@@ -18,6 +18,7 @@ export const plainSettings = {
   pollSeconds: 25,
   threadGraceMs: 600_000,
   unprovableAfterMs: null,
+  lostThreads: "replace",
 } as const;
 
 export const hostOf = (

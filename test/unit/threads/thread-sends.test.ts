@@ -53,7 +53,7 @@ function desk({ answerOld = gone, isTakenBack = true, hasThreads = true } = {}) 
       return Promise.resolve(isTakenBack);
     },
   };
-  const sends = new ThreadSends();
+  const sends = new ThreadSends(null);
   const bodies: unknown[] = [];
   const make = ({ body }: ApiCall): Promise<CallOutcome> => {
     made.push(`${String(body["text"])} → ${String(body["message_thread_id"])}`);
