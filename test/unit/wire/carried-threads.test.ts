@@ -129,3 +129,36 @@ test("protocol/S-39: while a carried thread that nobody knows is being looked at
   expect(await asked).toMatchObject(answered(333));
   expect(await bindingOf(world)).toMatchObject({ standing: "open" });
 });
+
+test("protocol/O-6: who registers again while its lost thread is being replaced is neither reverted nor locked out: it gets the new thread, under its own generation", async () => {
+  const world = await startLeader();
+  const peer = await settledPeer(world, seat);
+  const former = peer.generation;
+  const topics: ((outcome: CallOutcome) => void)[] = [];
+  world.telegram.answer("sendMessage", () => gone);
+  world.telegram.answer("createForumTopic", () => new Promise((resolve) => topics.push(resolve)));
+  const said = peer.begin({
+    kind: "follower.callApi",
+    ...peer.base(),
+    method: "call",
+    args: ["sendMessage", { chat_id: owner, message_thread_id: peer.thread, text: "x" }],
+  });
+  await world.clock.advance(2_000);
+  expect(topics).toHaveLength(1);
+  world.telegram.answer("sendMessage", null);
+  const again = peer.register();
+  await world.clock.advance(100);
+  topics[0]?.({ kind: "ok", result: { message_thread_id: 333, name: "t" } });
+  await world.clock.advance(2_000);
+  expect(await again).toMatchObject(answered(333));
+  await said;
+  expect(peer.generation).not.toBe(former);
+  expect(await peer.heartbeat()).toMatchObject({ ok: true });
+  expect(await bindingOf(world)).toMatchObject({ thread: { target: thread(333) } });
+  // What was told of the move was told to the registration that it was for.
+  const moves = peer.received.flatMap((each) => (each.kind === "leader.replaceFollowerTarget" ? [each] : []));
+  for (const move of moves)
+    expect(move).toMatchObject({ recipientRegistrationGeneration: former, target: thread(333) });
+  peer.generation = former;
+  expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.staleGeneration });
+});
