@@ -31,6 +31,12 @@ export const pollingUnknown = { okAtMs: null, health: "not polled yet" } as cons
 /** Whether a tombstone of `settledAtMs` still counts at `nowMs`. */
 export const isRemembered = (settledAtMs: number, nowMs: number): boolean => settledAtMs > nowMs - tombstoneKeepMs;
 
+/**
+ * Whose a message is, is remembered for the latest so many message ids of a chat: buttons and reactions on older ones belong
+ * to nobody but the owner of their thread. Ids ascend with time, so no age has to be kept.
+ */
+export const ownedMessageIdsMax = 100_000;
+
 /** What was seen of threads: the newest are kept. Thread ids are never given again, so an old one tells nothing new. */
 export const observationsMax = 5_000;
 /** How long an answer to the operator waits to be read. */

@@ -63,7 +63,7 @@ async function sendAsOneBatch(line: Line, ownThread: number): Promise<void> {
 
 test.for([
   ["(a) after receiving the batch, before it is in the journal", "received"],
-  ["(b) after it is in the journal, before anything is forwarded", "admitted"],
+  ["(b) updates/T-3 after it is in the journal, before anything is forwarded", "admitted"],
   ["(c) after the followers have it, before their answers are read", "forwarded"],
   ["(d) after the answers, before the next poll", "acked"],
 ] as const)("C16 %s: each update is given exactly once, and none was confirmed too early", async ([, step]) => {

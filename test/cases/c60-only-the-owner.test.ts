@@ -42,7 +42,7 @@ function updatesOf(from: object, chat: Chat, threadId: number): Record<string, u
   ];
 }
 
-test("C60 nothing that a stranger does reaches a follower, in a group, in private or about the owner's messages", async () => {
+test("C60 updates/OP-44 nothing that a stranger does reaches a follower, in a group, in private or about the owner's messages", async () => {
   const line = await open({ chats: [{ id: group, type: "supergroup", title: "Group" }] });
   await line.startAll(["L"]);
   line.control.setNextMessageId({ next: threads.FB });

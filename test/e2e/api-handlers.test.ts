@@ -44,7 +44,7 @@ test.each(["leader", "follower"] as const)(
   },
 );
 
-test("a handler that never ends does not keep stop(): its update comes to the next process of the seat, marked", async () => {
+test("updates/T-105, OP-53 a handler that never ends does not keep stop(): its update comes to the next process of the seat, marked", async () => {
   const stopping = await create({ name: "stuck", ack: "explicit" });
   const threadId = await threadOf(stopping);
   let isGiven = false;

@@ -215,7 +215,7 @@ test("options that cannot work are refused with a StartError before anything is 
 
 const open = useLines();
 
-test("ack explicit: what a killed process had not acked comes to its successor, same id, marked as redelivered", async () => {
+test("updates/T-72 ack explicit: what a killed process had not acked comes to its successor, same id, marked as redelivered", async () => {
   const line = await open();
   const [, worker] = await line.startAll(["leader", "worker"], { onUpdate: () => undefined });
   const ids = [line.say(worker!.threadId, "acked"), line.say(worker!.threadId, "in hand")];
@@ -230,7 +230,7 @@ test("ack explicit: what a killed process had not acked comes to its successor, 
   ]);
 });
 
-test("ack auto: what was given to a process that is then killed is not given again", async () => {
+test("updates/OP-50, T-73 ack auto: what was given to a process that is then killed is not given again", async () => {
   const line = await open();
   const [, worker] = await line.startAll(["leader", "worker"], { ack: "auto" });
   const id = line.say(worker!.threadId, "once");

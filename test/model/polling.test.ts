@@ -9,7 +9,7 @@ import { faithfulPolling, pollingWorld } from "./worlds/polling.world.ts";
 import type { PollingBounds, PollingRules } from "./worlds/polling.world.ts";
 
 describe("the polling world", { timeout: 30_000 }, () => {
-  it("holds through a change of leader that the first one does not notice", () => {
+  it("updates/T-106 holds through a change of leader that the first one does not notice", () => {
     const result = explore(pollingWorld({ ...quietPolling, losses: 1 }));
     expect([result.violations, result.exhaustive]).toEqual([[], true]);
   });

@@ -41,7 +41,7 @@ import type {
   StoreStatus,
 } from "../../../services/ports.ts";
 import { closedError } from "../errors.ts";
-import { pollingUnknown } from "../limits.ts";
+import { ownedMessageIdsMax, pollingUnknown } from "../limits.ts";
 
 export const keyOfThread = ({ chatId, threadId }: ThreadTarget): string => `${chatId}:${threadId}`;
 
@@ -233,6 +233,8 @@ export class MemoryDatabase {
     for (const { chatId, messageId, seat } of entries) {
       const ofChat = this.owners.get(chatId) ?? new Map<MessageId, SeatKey>();
       this.owners.set(chatId, ofChat.set(messageId, seat));
+      const forgottenUpTo = messageId - ownedMessageIdsMax;
+      if (forgottenUpTo > 0) for (const known of ofChat.keys()) if (known <= forgottenUpTo) ofChat.delete(known);
     }
   }
 

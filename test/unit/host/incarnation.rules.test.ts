@@ -42,7 +42,7 @@ describe("the v1 birth id", () => {
     expect(parseBirthId("4711:start:90210")).toEqual({ pid: 4711, startTicks: "90210" });
   });
 
-  it("falls back to a generation, which proves nothing when it is read", () => {
+  it("updates/OP-16 falls back to a generation, which proves nothing when it is read", () => {
     const text = birthId({ ...who, startTicks: "" }, "4711:1750000000000");
     expect(text).toBe("4711:generation:4711:1750000000000");
     expect(parseBirthId(text)).toEqual({ pid: 4711, startTicks: "" });

@@ -89,7 +89,7 @@ describe("liveness on Linux", () => {
     expect(judge(text(stat(200, ") S 1 (a b) Z 9", "S", "8000")))).toBe("alive");
   });
 
-  it("is dead when the pid has another start", () => {
+  it("updates/T-79 is dead when the pid has another start", () => {
     expect(judge(text(stat(200, "node", "S", "8001")))).toBe("dead");
   });
 
@@ -120,7 +120,7 @@ describe("liveness on Linux", () => {
     expect(judge({ kind: "forbidden" })).toBe("unverifiable");
   });
 
-  it("is unverifiable without a start to compare", () => {
+  it("updates/T-80 is unverifiable without a start to compare", () => {
     expect(judge(text(stat(200, "node", "S", "8000")), { ...peer, startTicks: "" })).toBe("unverifiable");
   });
 

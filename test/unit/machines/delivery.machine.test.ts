@@ -66,7 +66,7 @@ describe("authorisation, before any effect (updates/OP-33)", () => {
 });
 
 describe("a handler that failed", () => {
-  it("is given the update again after the wait, and nothing is asked meanwhile", () => {
+  it("updates/T-23 is given the update again after the wait, and nothing is asked meanwhile", () => {
     const delivery = start({ attempts: 1, notBeforeMs: 1_000 });
     expect(delivery.state).toBe("trying.retryWait");
     expect(delivery.requests).toEqual({});
@@ -83,7 +83,7 @@ describe("a handler that failed", () => {
     });
   });
 
-  it("waits 1, 2, 4, … seconds, at most a minute", () => {
+  it("updates/T-24 waits 1, 2, 4, … seconds, at most a minute", () => {
     expect([1, 2, 3, 6, 7, 12].map(attemptDelayMs)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
     expect(attemptDelayMs(0)).toBe(1_000);
   });

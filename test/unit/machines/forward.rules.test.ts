@@ -103,7 +103,7 @@ describe("a receipt", () => {
     ["an id as text", { result: { deliveryId: "d1", sourceUpdateId: "11" } }, omitted],
     ["another delivery", { result: { deliveryId: "d2", sourceUpdateId: 11 } }, mismatched],
     ["another update", { result: { deliveryId: "d1", sourceUpdateId: 12 } }, mismatched],
-  ])("is refused when it is %s", (_, differs, fault) => {
+  ])("updates/T-40 is refused when it is %s", (_, differs, fault) => {
     expect(faultOfReceipt(ack(differs), sent)).toBe(fault);
   });
 });
@@ -123,12 +123,12 @@ describe("what a receiver refuses, in the wire's order", () => {
     );
   });
 
-  it("one for another generation, or while it has none", () => {
+  it("updates/T-36 one for another generation, or while it has none", () => {
     expect(refusal({ generation: generation("g0"), seat: seatKey("other") })).toBe(wireText.staleGeneration);
     expect(refusal({}, { generation: null })).toBe(wireText.staleGeneration);
   });
 
-  it("one for another seat", () => {
+  it("updates/T-43 one for another seat", () => {
     expect(refusal({ seat: seatKey("other"), deliveryId: "d2" })).toBe(wireText.deliveryIdentityMismatch);
   });
 

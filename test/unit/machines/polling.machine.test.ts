@@ -38,7 +38,7 @@ describe("bootstrapping", () => {
     expect(poller.after("retryInterval").state).toBe("bootstrapping.readingCursor");
   });
 
-  it("updates/OP-29: asks without an offset when there is no cursor, until a batch gives one", () => {
+  it("updates/OP-29, T-6, T-7: asks without an offset when there is no cursor, until a batch gives one", () => {
     const poller = polling(null);
     expect(poller.requests).toEqual({ fetchUpdates: { cursor: null, pollSeconds: 30 } });
     expect(poller.answer("fetchUpdates", batch()).requests).toMatchObject({ fetchUpdates: { cursor: null } });
@@ -107,7 +107,7 @@ describe("fetch, journal, fetch", () => {
     expect(poller.after("backOff").requests).toMatchObject({ fetchUpdates: { cursor: 10 } });
   });
 
-  it("waits while the journal is full, and confirms nothing", () => {
+  it("updates/T-14 waits while the journal is full, and confirms nothing", () => {
     const poller = journaling().answer("admitUpdates", { kind: "full" });
     expect(poller.latest).toMatchObject([{ type: "polling.troubled", trouble: "journalFull" }]);
     expect(poller.after("backOff").requests).toMatchObject({ fetchUpdates: { cursor: 10 } });
@@ -166,7 +166,7 @@ describe("trouble", () => {
     expect(poller.timers).toEqual({ backOff: 250 });
   });
 
-  it("updates/OP-31: says so when somebody else polls, and keeps asking with back-off", () => {
+  it("updates/OP-31, T-9: says so when somebody else polls, and keeps asking with back-off", () => {
     const conflict = { kind: "conflict", reason: "409", jitter: 1 } as const;
     const poller = polling().answer("fetchUpdates", conflict);
     expect(poller.state).toBe("conflicted");
@@ -175,7 +175,7 @@ describe("trouble", () => {
     expect(poller.after("backOff").answer("fetchUpdates", conflict).timers).toEqual({ backOff: 500 });
   });
 
-  it("forgets its failures after a successful poll, and only then", () => {
+  it("updates/T-10 forgets its failures after a successful poll, and only then", () => {
     const poller = polling().answer("fetchUpdates", failed).after("backOff").answer("fetchUpdates", failed);
     expect(poller.timers).toEqual({ backOff: 500 });
     poller.after("backOff").answer("fetchUpdates", batch()).answer("fetchUpdates", failed);
@@ -220,7 +220,7 @@ describe("stopping", () => {
     ["a batch is being written", journaling],
     ["backing off", () => polling().answer("fetchUpdates", failed)],
     ["conflicted", () => polling().answer("fetchUpdates", { kind: "conflict", reason: "409", jitter: 1 })],
-  ])("stops at once while %s: the poll is cut, nothing is asked any more", (_, reached) => {
+  ])("updates/T-11 stops at once while %s: the poll is cut, nothing is asked any more", (_, reached) => {
     const poller = reached().send({ type: "polling.stop" });
     expect(poller.status).toBe("done");
     expect(poller.latest).toEqual([{ type: "polling.stopped" }]);

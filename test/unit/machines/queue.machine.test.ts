@@ -96,7 +96,7 @@ describe("what gathers, is skipped or is offered", () => {
     expect(play.requests).toMatchObject({ takeUp: { item: { id: 1, members: [{ seq: 1 }, { seq: 3 }] } } });
   });
 
-  it("updates/T-57, Q-80: a skipped head leaves without a turn, and is settled with its reactions", () => {
+  it("updates/T-57, Q-80, OP-19: a skipped head leaves without a turn, and is settled with its reactions", () => {
     const play = open(running(), 2);
     reacted(play, 2, 8, [[], ["👍"]]);
     reacted(play, 2, 9, [["👍"], ["👍", "💩"]]);

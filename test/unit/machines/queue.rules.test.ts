@@ -38,7 +38,7 @@ describe("admission", () => {
     expect(() => admit(once, item(2, { members }))).toThrow("under another one");
   });
 
-  it("updates/Q-87, T-75: what was taken out meanwhile does not come back with an admission", () => {
+  it("updates/Q-87, T-75, OP-45: what was taken out meanwhile does not come back with an admission", () => {
     const before = queue(item(1), item(2));
     expect(ids(admit(without(before, [seq(1)]), item(3)))).toEqual([2, 3]);
   });
@@ -71,7 +71,7 @@ describe("reactions", () => {
     expect(ids(reacted(up, 1, [], ["❤️"]))).toEqual([2, 1]);
   });
 
-  it("updates/T-104: Skip on what waits in lane control sets it and moves nothing", () => {
+  it("updates/T-104, OP-51: Skip on what waits in lane control sets it and moves nothing", () => {
     const skipped = reacted(queue(item(1, { lane: "control" }), item(2)), 1, ["👎", "👍"]);
     expect(itemOf(skipped, seq(1))).toMatchObject({ lane: "control", skipEmoji: "👎", priorityEmoji: "👍" });
   });

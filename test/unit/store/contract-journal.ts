@@ -49,7 +49,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await ids({})).toEqual([1, 4]); // nothing goes with, or behind, one that is tried again
   });
 
-  test("admission writes the entries in order and the cursor, as one", async ({ store }) => {
+  test("updates/T-2 admission writes the entries in order and the cursor, as one", async ({ store }) => {
     const epoch = await the.lead(store, 1);
     expect(await store.journal.cursor()).toBeNull();
     const outcome = await the.admit(store, epoch, [the.update(5), the.update(6, "lane-2"), the.update(7)]);
@@ -69,7 +69,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect((await store.status.read()).journal).toEqual({ waiting: 3, claimed: 0, deadLetters: 0 });
   });
 
-  test("a repeated update is known: waiting, in hand, settled, set aside, dropped, or twice in one batch", async (given) => {
+  test("updates/T-16 a repeated update is known: waiting, in hand, settled, set aside, dropped, or twice in one batch", async (given) => {
     const { store } = given;
     const epoch = await leadRegistered(store);
     const batch = [1, 2, 3, 4, 5].map((n) => the.update(n, `lane-${n}`));
@@ -84,7 +84,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await headIds(store)).toEqual([1, 6]);
   });
 
-  test("an id restart is no duplicate: the same id with other content is admitted", async ({ store }) => {
+  test("updates/T-15 an id restart is no duplicate: the same id with other content is admitted", async ({ store }) => {
     const epoch = await leadRegistered(store);
     await the.admit(store, epoch, [the.update(7)]);
     await settle(store, 7, the.startMs);
@@ -123,7 +123,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await store.journal.cursor()).toBe(40);
   });
 
-  test("a journal at its maximum refuses a batch whole, takes known updates, and has room after an end", async ({
+  test("updates/T-14 a journal at its maximum refuses a batch whole, takes known updates, and has room after an end", async ({
     store,
   }) => {
     const epoch = await the.lead(store, 1);
@@ -164,7 +164,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await headIds(store, ["a", "b", "c", "", "ü"])).toEqual([]);
   });
 
-  test("updates OP-24: an entry that waits for its next attempt is its lane's head and holds the later ones", async (given) => {
+  test("updates/OP-24: an entry that waits for its next attempt is its lane's head and holds the later ones", async (given) => {
     const { store } = given;
     const epoch = await leadRegistered(store);
     await the.admit(store, epoch, [the.update(1), the.update(2), the.update(3, "lane-2")]);
@@ -198,7 +198,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect({ journal, drops }).toEqual({ journal: { waiting: 1, claimed: 0, deadLetters: 1 }, drops: {} });
   });
 
-  test("the leader ends no entry that a current registration has in hand, but those of an ended one", async (given) => {
+  test("updates/T-77 the leader ends no entry that a current registration has in hand, but those of an ended one", async (given) => {
     const { store } = given;
     const epoch = await leadRegistered(store);
     await the.admit(store, epoch, [the.update(1), the.update(2)]);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { tombstoneKeepMs } from "../../../adapters/store/limits.ts";
+import { ownedMessageIdsMax, tombstoneKeepMs } from "../../../adapters/store/limits.ts";
 import { acquisitionId, chatId, journalSeq, messageId, updateId } from "../../../machines/ids.ts";
 import type { Store } from "../../../services/ports.ts";
 import * as the from "./fixtures.ts";
@@ -43,7 +43,7 @@ export function workContract(make: () => Promise<Harness>): void {
     expect(await adopt(the.update(1), "a3")).toEqual({ kind: "adopted", claimed: null });
   });
 
-  test("a claim is granted once; the holder hears repeated, others heldElsewhere", async ({ store }) => {
+  test("updates/T-34 a claim is granted once; the holder hears repeated, others heldElsewhere", async ({ store }) => {
     await furnished(store);
     const claim = (s: number, i: number, g: string, a: string) =>
       store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(s, i, g, a) });
@@ -67,7 +67,7 @@ export function workContract(make: () => Promise<Harness>): void {
     expect((await store.status.read()).journal.claimed).toBe(0);
   });
 
-  test("what is not open any more is settled, whatever ended it", async ({ store }) => {
+  test("updates/OP-36, T-35 what is not open any more is settled, whatever ended it", async ({ store }) => {
     const epoch = await furnished(store);
     const claim = (id: number) =>
       store.work.claim({ ...the.plainly, updateId: updateId(id), claimant: the.claimant(1, 1, "g1", `b${id}`) });
@@ -170,7 +170,7 @@ export function workContract(make: () => Promise<Harness>): void {
     expect(await other.work.settle(settlement(1, "a1"))).toEqual({ kind: "notYours" });
   });
 
-  test("updates OP-50: a new holder of the seat gets what the old one held, in order, marked redelivered", async (given) => {
+  test("updates/OP-50, T-78: a new holder of the seat gets what the old one held, in order, marked redelivered", async (given) => {
     const { store } = given;
     const epoch = await furnished(store);
     for (const id of [1, 2])
@@ -221,7 +221,9 @@ export function workContract(make: () => Promise<Harness>): void {
     return { epoch, claim, fail, heads };
   }
 
-  test("an entry that is tried again holds its lane, and no other, until it is settled", async ({ store }) => {
+  test("updates/T-22, OP-25 an entry that is tried again holds its lane, and no other, until it is settled", async ({
+    store,
+  }) => {
     const { claim, heads } = await tryingAgain(store);
     expect(await heads()).toEqual([3]);
     expect(await claim(2, "a2")).toEqual({ kind: "outOfOrder" });
@@ -310,7 +312,7 @@ export function workContract(make: () => Promise<Harness>): void {
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
   });
 
-  test("what an ended registration held goes back, marked redelivered; its acquisition settles nothing", async ({
+  test("updates/T-81 what an ended registration held goes back, marked redelivered; its acquisition settles nothing", async ({
     store,
   }) => {
     const epoch = await furnished(store);
@@ -349,6 +351,31 @@ export function workContract(make: () => Promise<Harness>): void {
     ]);
     const kinds = answers.map((answer) => answer.kind);
     expect(kinds).toEqual(["claimed", "repeated", "notYours", "settled", "settled", 2]);
+  });
+
+  test("of a chat's messages the latest are remembered with their owner, and those of other chats are left alone", async ({
+    store,
+  }) => {
+    const of = (chat: number, message: number) => ({
+      chatId: chatId(chat),
+      messageId: messageId(message),
+      seat: the.seat(1),
+    });
+    const knows = async (chat: number, message: number): Promise<boolean> =>
+      (await store.ownership.ownerOf(chatId(chat), messageId(message))) !== null;
+    await store.ownership.record([of(1, 7), of(1, 8), of(2, 7)]);
+    await store.ownership.record([of(1, 7 + ownedMessageIdsMax)]);
+    expect([await knows(1, 7), await knows(1, 8), await knows(1, 7 + ownedMessageIdsMax), await knows(2, 7)]).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    // Recorded late, an old one is kept until the next new one comes.
+    await store.ownership.record([of(1, 7)]);
+    expect(await knows(1, 7)).toBe(true);
+    await store.ownership.record([of(1, 9 + ownedMessageIdsMax)]);
+    expect([await knows(1, 7), await knows(1, 8)]).toEqual([false, false]);
   });
 
   test("counters add up; polling shows the leader's last note; any handle sees it", async ({ harness, store }) => {

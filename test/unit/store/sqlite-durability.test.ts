@@ -26,7 +26,7 @@ async function afterPowerLoss(from: string, to: string, walBytes: number): Promi
 }
 
 describe("SQLite store: power loss", () => {
-  test("whatever was acknowledged is there, wherever the log is cut after it; before it, it is not", async () => {
+  test("updates/OP-27 whatever was acknowledged is there, wherever the log is cut after it; before it, it is not", async () => {
     await inTemporaryFolder(async (folder) => {
       const store = await openOrThrow(folder);
       const epoch = await the.lead(store, 1);

@@ -21,7 +21,7 @@ const waiting = async (world: LeaderWorld) => (await world.store.status.read()).
 const reasons = (world: LeaderWorld) =>
   world.log.flatMap(({ phase, fields }) => (phase === "forward-not-taken" ? [fields["reason"]] : []));
 
-test("protocol/P-42: an exact receipt ends the entry, and the message is the follower's (MO-6)", async () => {
+test("protocol/P-42 updates/T-33: an exact receipt ends the entry, and the message is the follower's (MO-6)", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   world.telegram.give(written(peer.thread, 501));
