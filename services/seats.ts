@@ -280,7 +280,10 @@ export class Seats {
     }
   }
 
-  /** Its holder hears of it by the wire (protocol §6.15), the user in the thread. */
+  /**
+   * Its holder hears of it by the wire (protocol §6.15), the user in the thread. One that did not say that it has heard
+   * believes in the old thread: it is written to no more, until its next heartbeat makes it register, which tells it.
+   */
   private onMoved({ key }: Seat, sitter: Sitter, from: ThreadTarget): void {
     const { ports, settings } = this.runtime;
     const { log, clock } = ports.stage;
@@ -292,8 +295,9 @@ export class Seats {
       to: target.threadId,
     });
     const { instanceId: recipientInstanceId, generation: recipientRegistrationGeneration } = sitter;
-    const told = (reason: string): void => {
+    const notTold = (reason: string): void => {
       log.event("warn", "follower-not-told-of-its-thread", { seat: key, reason });
+      this.linkClosed(key, sitter.generation);
     };
     this.links
       .request(
@@ -313,11 +317,11 @@ export class Seats {
       )
       .then(
         (outcome) => {
-          if (outcome.kind !== "answered") told(outcome.reason);
-          else if (!outcome.ack.ok) told(outcome.ack.message ?? "refused without a reason");
+          if (outcome.kind !== "answered") notTold(outcome.reason);
+          else if (!outcome.ack.ok) notTold(outcome.ack.message ?? "refused without a reason");
         },
         (error: unknown) => {
-          told(String(error));
+          notTold(String(error));
         },
       );
     announceThread(this.runtime, sitter.thread, this.epoch);
