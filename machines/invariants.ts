@@ -10,7 +10,9 @@ import { callInvariants, deliveryInvariants } from "./invariants/delivery.ts";
 import type { Invariant } from "./invariants/define.ts";
 import { handoffInvariants } from "./invariants/handoff.ts";
 import { leaderInvariants, leaseInvariants } from "./invariants/lease.ts";
+import { queueInvariants } from "./invariants/queue.ts";
 import { registrationInvariants } from "./invariants/registration.ts";
+import { journalInvariants, threadStoreInvariants } from "./invariants/store.ts";
 import { threadInvariants } from "./invariants/threads.ts";
 import type { Part, Shown, WorldView } from "./invariants/view.ts";
 
@@ -27,6 +29,9 @@ export const invariants: readonly Invariant[] = [
   ...callInvariants,
   ...threadInvariants,
   ...handoffInvariants,
+  ...threadStoreInvariants,
+  ...journalInvariants,
+  ...queueInvariants,
 ];
 
 /** The invariants that a world judges which shows these parts. */

@@ -54,7 +54,7 @@ export const deliveryInvariants: readonly Invariant[] = [
   }),
   eachOf({
     name: "forward/onlyToTheLive",
-    ids: ["protocol/P-37", "protocol/P-38", "updates/Q-67"],
+    ids: ["protocol/P-37", "protocol/P-38", "threads/T-36", "updates/Q-67"],
     sentence:
       "A leader forwards only to a registration that has been live in its own registry; bindings in the store send nothing.",
     of: "sends",

@@ -5,8 +5,17 @@ import type { Invariant } from "./define.ts";
 export const threadInvariants: readonly Invariant[] = [
   eachOf({
     name: "cleanup/onlyInstructed",
-    ids: ["protocol/P-53", "threads/T-1", "threads/T-2", "threads/T-14"],
-    sentence: "A thread is deleted only under an instruction that was on disk, as begun, before the call.",
+    ids: [
+      "protocol/P-53",
+      "threads/T-1",
+      "threads/T-2",
+      "threads/T-14",
+      "threads/T-19",
+      "threads/T-20",
+      "threads/T-41",
+    ],
+    sentence:
+      "A thread is deleted only under an instruction that was on disk, as begun under the epoch, just before the call.",
     of: "apiCalls",
     holds: ({ deletion }) => deletion === null || deletion.instruction?.phase === "deleting",
   }),

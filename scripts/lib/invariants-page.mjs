@@ -6,10 +6,13 @@
 import { invariants } from "../../machines/invariants.ts";
 import { bounds, elsewhere, superseded } from "../../machines/invariants/beyond.ts";
 import { deliveryParts } from "../../test/model/worlds/delivery.world.ts";
+import { handoffParts } from "../../test/model/worlds/handoff.world.ts";
 import { leaseParts } from "../../test/model/worlds/lease.world.ts";
 import { ownerParts } from "../../test/model/worlds/owner.world.ts";
 import { pollingParts } from "../../test/model/worlds/polling.world.ts";
 import { registrationParts } from "../../test/model/worlds/registration.world.ts";
+import { queueParts } from "../../test/property/queue-parts.ts";
+import { dependingOnTheAsker, storeParts } from "../../test/unit/store/store-parts.ts";
 import { busWorldParts } from "../../testing/simulator/bus-world.ts";
 import { leaseWorldParts } from "../../testing/simulator/lease-world.ts";
 
@@ -21,13 +24,19 @@ export const worlds = [
   ["explorer and walks: registration", registrationParts],
   ["explorer and walks: polling", pollingParts],
   ["explorer and walks: delivery", deliveryParts],
+  ["explorer: handoff", handoffParts],
+  ["walks: queue", queueParts],
+  ["walks: store", storeParts],
   ["simulator: lease", leaseWorldParts],
   ["simulator: whole instances", busWorldParts],
 ];
 
 /** @returns {string[]} worlds that show all that the invariant needs */
-export const judgesOf = (/** @type {{ needs: readonly string[] }} */ { needs }) =>
-  worlds.filter(([, parts]) => needs.every((each) => parts.includes(each))).map(([name]) => name);
+export const judgesOf = (/** @type {{ name: string, needs: readonly string[] }} */ { name, needs }) =>
+  worlds
+    .filter(([, parts]) => needs.every((each) => parts.includes(each)))
+    .map(([world]) => world)
+    .filter((world) => world !== "walks: store" || !dependingOnTheAsker.includes(name));
 
 /** Rules that this page speaks of. */
 export const rulesTold = () => [...invariants, ...bounds, ...elsewhere, ...superseded].flatMap(({ ids }) => ids);

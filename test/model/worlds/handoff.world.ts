@@ -36,7 +36,7 @@ import type { HandoffBounds, HandoffEnv, HandoffRules, Name } from "./handoff.en
 export { faithfulHandoff } from "./handoff.env.ts";
 export type { HandoffBounds, HandoffRules } from "./handoff.env.ts";
 
-const handoffParts = ["moving"] as const;
+export const handoffParts = ["moving"] as const;
 type HandoffView = Shown<(typeof handoffParts)[number]>;
 const judge = judgeOf(handoffParts);
 

@@ -9,7 +9,11 @@ import { judgesOf, rulesTold, worlds } from "../../../scripts/lib/invariants-pag
 const squeezed = (text: string) => text.replaceAll(/\s+/g, " ");
 const page = squeezed(readFileSync("docs/invariants.md", "utf8"));
 /** The families of rules that are invariants, by specification. */
-const families = [["protocol", "P"]] as const;
+const families = [
+  ["protocol", "P"],
+  ["threads", "T"],
+  ["updates", "Q"],
+] as const;
 
 describe("the page of invariants (npm run coverage-table draws it anew)", () => {
   it("has each invariant with its sentence, its rules and its judges, and no other", () => {

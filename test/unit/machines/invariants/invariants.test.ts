@@ -4,9 +4,17 @@ import { invariants, judgedWith, judgeOf } from "../../../../machines/invariants
 import type { Part, WorldView } from "../../../../machines/invariants.ts";
 import { deliveryBreaks, leaseBreaks, registrationBreaks } from "./breaks.ts";
 import { sound } from "./sound.ts";
+import { queueBreaks, storeBreaks } from "./store-breaks.ts";
 import { threadBreaks } from "./thread-breaks.ts";
 
-const breaks = { ...leaseBreaks, ...registrationBreaks, ...deliveryBreaks, ...threadBreaks };
+const breaks = {
+  ...leaseBreaks,
+  ...registrationBreaks,
+  ...deliveryBreaks,
+  ...threadBreaks,
+  ...storeBreaks,
+  ...queueBreaks,
+};
 // Its keys are the parts.
 const allParts = Object.keys(sound) as Part[];
 const brokenIn = judgeOf(allParts);
