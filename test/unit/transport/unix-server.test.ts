@@ -146,6 +146,38 @@ describe("protocol/O-24: limits", () => {
     open.open();
     expect((await Promise.all(outcomes)).every((outcome) => outcome.kind === "answered")).toBe(true);
   });
+  test("one connection has a bounded amount of requests in flight, however few they are", async () => {
+    const open = gate();
+    let running = 0;
+    await harness.serve(async (request) => {
+      running += 1;
+      await open.promise;
+      return okAck(request);
+    });
+    const peer = harness.raw();
+    const huge = "x".repeat(12 * 1024 * 1024);
+    for (const id of ["a", "b", "c", "d"]) peer.write(encodeEnvelope(callApi(id, [huge])));
+    await vi.waitFor(() => expect(harness.counts.of["connection-paused"]).toBe(1), waiting);
+    expect(running).toBe(3);
+    open.open();
+    await peer.linesWhen(4);
+    expect(running).toBe(4);
+  });
+  test("answers are remembered up to 32 Mi characters: ids of megabytes, which they repeat, fill no memory", async () => {
+    let runs = 0;
+    await harness.serve(async (request) => {
+      runs += 1;
+      return okAck(request);
+    });
+    const link = await harness.dial();
+    const idOf = (index: number): string => `${String(index)}${"i".repeat(1024 * 1024)}`;
+    const ask = (index: number) => link.request(heartbeat(idOf(index)), 1000);
+    for (let index = 0; index < 40; index += 1) expect((await ask(index)).kind).toBe("answered");
+    await ask(39);
+    expect(runs).toBe(40);
+    await ask(0);
+    expect(runs).toBe(41);
+  });
   test("a peer that does not read its answers is not read from, and gets them all in the end", async () => {
     const big = "x".repeat(20_000);
     let runs = 0;
