@@ -74,6 +74,7 @@ const base = setup({
     claimSeat: slot<ClaimAnswer, ClaimInput>("claimSeat"),
     /** Resolves when no handler of the host runs any more. */
     drainHost: slot<undefined>("drainHost"),
+    disownSeat: slot<undefined, { readonly seat: SeatKey }>("disownSeat"),
     releaseSeat: slot<undefined, { readonly seat: SeatKey }>("releaseSeat"),
     /** Deletes our own thread while we lead. */
     cleanup: cleanupMachine,
@@ -289,8 +290,10 @@ export const instanceMachine = chart.createMachine({
                 "instance.stop": [{ guard: "isLeaving", target: "leaving" }, { target: "#instance.online.releasing" }],
               },
             },
+            /** Whatever is still being created for us is not wanted any more: that is on disk, whoever ends it. */
             leaving: {
               entry: sendTo("membership", { type: "membership.leave" }),
+              invoke: { src: "disownSeat", input: ({ context }) => ({ seat: context.seat }), onDone: {}, onError: {} },
               on: {
                 "membership.left": [
                   { guard: ({ event }) => event.confirmed, target: "#instance.online.releasing" },

@@ -8,6 +8,8 @@
  * Never a proof: silence, age, a missing record, a service message that a thread was created, a process that cannot be
  * looked at.
  */
+import { judgeCreations } from "./creations.rules.ts";
+import type { CreationAction } from "./creations.rules.ts";
 import { seatKey } from "./ids.ts";
 import type { ChatId, Generation, InstanceId, Liveness, SeatKey, ThreadTarget } from "./ids.ts";
 import type {
@@ -40,6 +42,7 @@ export interface ReconciliationInput {
 }
 
 export type ReconciliationAction =
+  | CreationAction
   /** Threads RC-2: an instruction that is due. */
   | {
       readonly kind: "deleteThread";
@@ -58,13 +61,6 @@ export type ReconciliationAction =
       readonly target: ThreadTarget;
       readonly standing: ThreadStanding;
       readonly reason: string;
-    }
-  /** A creation whose answer was lost made this thread: a service message tells it (threads OP-8, OP-20). */
-  | {
-      readonly kind: "noteCreation";
-      readonly provisionId: string;
-      readonly target: ThreadTarget;
-      readonly threadName: string;
     }
   | { readonly kind: "forgetSeat"; readonly seat: SeatKey; readonly generation: Generation; readonly reason: string }
   | { readonly kind: "carryOut"; readonly request: OperatorRequest; readonly order: OperatorOrder }
@@ -195,26 +191,6 @@ function judgeStanding(
   return null;
 }
 
-/**
- * Creations of which nobody knows what they made, against threads that the bot was seen to make since, under the same name,
- * and that nobody has. Evidence only: who asks for the seat's thread next takes it up.
- */
-function judgeCreations({ view }: ReconciliationInput, tables: Tables): ReconciliationAction[] {
-  const doubtful = view.provisions.filter((each) => each.threadId === null);
-  if (doubtful.length === 0) return [];
-  const known = new Set(view.provisions.map((each) => each.threadId));
-  const free = view.observations.filter(
-    ({ target, status, createdByBot }) =>
-      createdByBot && status !== "deleted" && !tables.bound.has(target) && !known.has(target.threadId),
-  );
-  return doubtful.flatMap(({ id, chatId, threadName, startedAtMs }): ReconciliationAction[] => {
-    const made = free.find(
-      (seen) => seen.target.chatId === chatId && seen.name === threadName && seen.atMs >= startedAtMs,
-    );
-    return made === undefined ? [] : [{ kind: "noteCreation", provisionId: id, target: made.target, threadName }];
-  });
-}
-
 function judgeDoubt(
   record: SeatRecord,
   { nowMs, unprovableAfterMs }: ReconciliationInput,
@@ -342,8 +318,8 @@ export function planReconciliation(input: ReconciliationInput): ReconciliationPl
   const tables = tablesOf(input);
   const actions = [
     ...judgeRequests(input, tables),
+    ...judgeCreations(input),
     ...judgeEach(view.observations, (each) => judgeStanding(each, input, tables)),
-    ...judgeCreations(input, tables),
     ...judgeEach(view.seats, (each) => judgeDoubt(each, input)),
     ...judgeEach(view.bindings, (each) => judgeBinding(each, input, tables)),
     ...judgeEach(view.cleanups, (each) => judgeCleanup(each, input, tables)),

@@ -93,6 +93,10 @@ function provideSeating(runtime: Runtime) {
         threadGraceMs: settings.threadGraceMs,
       }),
     ),
+    disownSeat: fromPromise<undefined, { readonly seat: SeatKey }>(async ({ input }) => {
+      await store.seats.disown({ seat: input.seat, instanceId: settings.me });
+      return undefined;
+    }),
     releaseSeat: fromPromise<undefined, { readonly seat: SeatKey }>(async ({ input }) => {
       await store.seats.release({ seat: input.seat, instanceId: settings.me });
       return undefined;

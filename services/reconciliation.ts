@@ -91,11 +91,12 @@ class Recorder {
         const { target, standing, reason } = action;
         return recorded(await threads.mark({ epoch, target, standing, reason, atMs }));
       }
-      case "noteCreation": {
-        const { provisionId, target, threadName } = action;
-        await threads.noteCreated({ provisionId, target, threadName, atMs });
-        return { kind: "done" };
-      }
+      case "adoptCreated":
+        return this.adopt(action, atMs);
+      case "dropCreation":
+        return recorded(await threads.giveUp({ epoch, provisionId: action.provisionId, as: "abandoned" }));
+      case "offerThread":
+        return this.offer(action, atMs);
       case "forgetSeat": {
         const { seat, generation } = action;
         return recorded(await registrations.end({ epoch, seat, generation, reason: "forgotten", atMs }));
@@ -110,6 +111,27 @@ class Recorder {
           : this.answer(action.request, "done", doneText[action.order.kind]);
       }
     }
+  }
+
+  /** On disk as made first, then bound to its seat; to one who has left for good it is not bound, but deleted. */
+  private async adopt({ provision, target }: Extract<ReconciliationAction, { kind: "adoptCreated" }>, atMs: number) {
+    const { threads } = this.runtime.ports.store;
+    const { id: provisionId, seat, slot, threadName } = provision;
+    await threads.noteCreated({ provisionId, target, threadName, atMs });
+    const thread = { target, slot, threadName };
+    const reason = "made by a creation whose answer was lost";
+    const binding = { seat, thread, createdAtMs: atMs, standing: "open" as const, reason, provenAtMs: atMs };
+    return recorded(await threads.bind({ epoch: this.epoch, provisionId, binding }));
+  }
+
+  /** A thread that a seat has had is no stranger, whatever became of it. */
+  private async offer({ target, threadName }: Extract<ReconciliationAction, { kind: "offerThread" }>, atMs: number) {
+    const { threads } = this.runtime.ports.store;
+    if ((await threads.seatOf(target)) !== null) return { kind: "refused" } as const;
+    const reason = "the bot made it, and nobody knows for whom";
+    return recorded(
+      await threads.addLeftover({ epoch: this.epoch, leftover: { target, threadName, seat: null, reason, atMs } }),
+    );
   }
 
   private async answer(request: OperatorRequest, kind: "done" | "refused", text: string): Promise<RecordAnswer> {

@@ -132,6 +132,14 @@ describe("leaving for good", () => {
     expect(lastFact(instance)).toEqual({ type: "instance.troubled", trouble: "membership.left", reason: "stale" });
   });
 
+  it.each([
+    ["is on disk", () => leavingSeat().answer("disownSeat", undefined)],
+    ["could not be written", () => leavingSeat().fail("disownSeat")],
+  ])("C38 no longer wants what is still being created for it; whether that %s, it goes on", (_, reached) => {
+    expect(leavingSeat().requests).toMatchObject({ disownSeat: { seat: mySeat } });
+    expect(reached().state).toBe("online.following.leaving");
+  });
+
   it("does not wait for ever for the leader", () => {
     expect(leavingSeat().timers).toEqual({ farewellLimit: 1_000 });
     expect(leavingSeat().after("farewellLimit").state).toBe("online.releasing");

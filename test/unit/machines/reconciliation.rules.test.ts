@@ -177,7 +177,7 @@ describe("threads/OP-8, OP-20, S-61: a creation whose answer was lost", () => {
 
   it("is told the thread that the bot made since, under its name, and that nobody has", () => {
     expect(plan({ provisions, observations: made() }).actions).toEqual([
-      { kind: "noteCreation", provisionId: "p", target: target(8), threadName: "Amber" },
+      { kind: "adoptCreated", provision: begun, target: target(8) },
     ]);
   });
 
@@ -187,10 +187,6 @@ describe("threads/OP-8, OP-20, S-61: a creation whose answer was lost", () => {
     ["made by a person", { provisions, observations: made({ createdByBot: false }) }],
     ["that is deleted", { provisions, observations: made({ status: "deleted" }) }],
     ["that somebody has", { provisions, observations: made(), bindings: [binding(8)], seats: [sits(1)] }],
-    [
-      "of another creation",
-      { provisions: [...provisions, { ...begun, id: "q", threadId: threadId(8) }] as never, observations: made() },
-    ],
   ])("never a thread %s", (_, view: Partial<ReconciliationView>) => {
     expect(plan(view, { threadGraceMs: null }).actions).toEqual([]);
   });
