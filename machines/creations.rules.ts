@@ -37,8 +37,9 @@ const keyOf = ({ chatId, threadId }: ThreadTarget): string => `${String(chatId)}
 
 export function judgeCreations({ nowMs, chatId, view, heldSeats }: CreationInput): readonly CreationAction[] {
   const provisions = view.provisions.filter((each) => each.chatId === chatId);
-  /** Its call may still be answered, and then it is bound by whoever asked. */
-  const isUnderWay = ({ status, seat }: PendingProvision): boolean => status !== "ambiguous" && heldSeats.has(seat);
+  /** Its call may still be answered, and then it is bound by whoever asked. One of an earlier leader's time is not. */
+  const isUnderWay = ({ status, seat, startedAtMs }: PendingProvision): boolean =>
+    status !== "ambiguous" && heldSeats.has(seat) && nowMs - startedAtMs < freshThreadMs;
   const known = new Set([
     ...view.bindings.map(({ thread }) => keyOf(thread.target)),
     ...view.cleanups.map(({ target }) => keyOf(target)),

@@ -66,6 +66,9 @@ describe("a creation in doubt", () => {
     const underWay = provision({ status: "inFlight" });
     expect(judge({ provisions: [underWay], observations: [seen(60)] }, { held: [mySeat] })).toEqual([]);
     expect(judge({ provisions: [underWay], observations: [seen(60)] })).toEqual([adopts(60, underWay)]);
+    // Whoever began it died before the answer, and its seat is taken again.
+    const late = { nowMs: 100 + freshThreadMs, held: [mySeat] };
+    expect(judge({ provisions: [underWay], observations: [seen(60)] }, late)).toEqual([adopts(60, underWay)]);
   });
 
   it("each makes one thread, the older the older one", () => {
