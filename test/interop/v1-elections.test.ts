@@ -192,6 +192,9 @@ test("protocol/P-54, P-57, EL-6 ours leads v1 followers; each leader that is kil
     await fleet.reaches(rest, `under ${leader.name}`);
     rest = rest.filter((member) => member !== leader);
   }
+  // Through all of it each kept its thread.
+  const made = fleet.emulator.control.transcript().filter(({ method }) => method === "createForumTopic");
+  expect(made).toHaveLength(fleet.members.length);
 }, 120_000);
 
 test("protocol/S-55, P-1 of a v1 process and one of ours that come to a free record at once exactly one leads, and the other follows it", async () => {

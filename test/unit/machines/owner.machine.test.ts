@@ -103,7 +103,7 @@ describe("an owner that is said to be gone", () => {
     expect(owner.after("proofInterval").answer("readOwner", sight()).state).toBe("observing.resting");
   });
 
-  it("protocol/S-47 is stood for with the very record that was seen, once its process is gone", () => {
+  it("protocol/S-47, EL-4 is stood for with the very record that was seen, once its process is gone", () => {
     const owner = proving().answer("readOwner", sight("gone"));
     expect(owner.state).toBe("standing.standing");
     expect(owner.requests).toEqual({ takeOwner: { expected: ownerRecord() } });
@@ -140,7 +140,7 @@ describe("standing", () => {
     expect(owner.state).toBe("observing.resting");
   });
 
-  it("protocol/S-49 waits for it one grace, not longer", () => {
+  it("protocol/S-49, EL-3 waits for it one grace, not longer", () => {
     const owner = start().answer("readOwner", sight("inactive", { isPreceded: true }));
     owner.after("agreementInterval").answer("readOwner", sight("inactive", { isPreceded: true }));
     expect(owner.state).toBe("standing.standing");
@@ -233,7 +233,7 @@ describe("keeping the record", () => {
   const checked = () => leading().after("checkInterval").answer("readOwner", mineSeen);
   const refreshing = () => checked().after("refreshInterval");
 
-  it("looks every second and refreshes every two, each refresh counting from its own request", () => {
+  it("protocol/L-1 looks every second and refreshes every two, each refresh counting from its own request", () => {
     expect(leading().timers).toMatchObject({ checkInterval: 1_000, ownerRemaining: 7_990 });
     expect(checked().timers).toMatchObject({ refreshInterval: 1_000 });
     const owner = refreshing().answer("refreshOwner", { kind: "refreshed", remainingMs: 7_900 });
@@ -248,7 +248,7 @@ describe("keeping the record", () => {
     expect(owner.timers).toHaveProperty("leaseLimit");
   });
 
-  it("protocol/S-70 takes a refresh that failed for no observation and asks again; the watchdog ends it (v1: a loss at once)", () => {
+  it("protocol/S-70, L-2 takes a refresh that failed for no observation and asks again; the watchdog ends it (v1: a loss at once)", () => {
     const owner = refreshing().fail("refreshOwner");
     expect(said(owner)).toEqual(["lease.troubled"]);
     expect(owner.timers).toHaveProperty("ownerRemaining");

@@ -108,11 +108,11 @@ describe("the take, inside the transaction", () => {
     expect(judgeTake(look(aged(0, { instanceId: "300:1", pid: 300 })), ownSelf, aged(9_000))).toBe("refused");
   });
 
-  it("protocol/S-57 refuses when the owner refreshed after it was seen stale", () => {
+  it("protocol/S-57, EL-5 refuses when the owner refreshed after it was seen stale", () => {
     expect(judgeTake(look(aged(0)), ownSelf, aged(9_000))).toBe("refused");
   });
 
-  it("protocol/S-58 refuses an owner who appeared in a slot that was seen empty, stale or not", () => {
+  it("protocol/S-58, EL-5 refuses an owner who appeared in a slot that was seen empty, stale or not", () => {
     expect(judgeTake(look(aged(0)), ownSelf, null)).toBe("refused");
     expect(judgeTake(look(aged(9_000)), ownSelf, null)).toBe("refused");
   });
@@ -171,7 +171,7 @@ describe("who leads", () => {
   });
 });
 
-describe("protocol/S-48, S-49, O-47 the candidate before us", () => {
+describe("protocol/S-48, S-49, EL-2, O-47 the candidate before us", () => {
   it.each([
     [["A", "B"], "B", true],
     [["B", "C"], "B", false],

@@ -87,7 +87,7 @@ test("protocol/S-81, S-82 and P-43 a late forward of an earlier generation is st
   expect(texts(world)).toEqual(["m900"]);
 });
 
-test("protocol/S-54 and P-35 stopped while a heartbeat is under way, it takes no notice of the late answer and beats no more", async () => {
+test("protocol/S-54, HB-2 and P-35 stopped while a heartbeat is under way, it takes no notice of the late answer and beats no more", async () => {
   const world = await startFollower();
   const { board } = world.instance.runtime;
   const give = held(world, "follower.heartbeat");
