@@ -82,7 +82,7 @@ function instance(source: SourceState, actors: readonly ActorState[], state: Sta
         ...fact("state", source.isGone ? "gone" : valueText(own?.value) || "–"),
         ...fact(
           "since",
-          own === undefined || own.sinceMs === null ? "before we looked" : spanText(nowMs() - own.sinceMs),
+          own === undefined ? "–" : own.sinceMs === null ? "before we looked" : spanText(nowMs() - own.sinceMs),
         ),
         ...fact("epoch", textOf(fieldOf(own?.context, "epoch"))),
         ...fact("process", textOf(source.pid)),

@@ -4,7 +4,8 @@
  * its own).
  *
  * Processor time, not throughput: it is what throughput is made of, and neighbours on the machine do not count. Emulator
- * and sender are processes of their own, too. Each round is one instance of each kind, in changing order.
+ * and sender are processes of their own, too. Three instances live in this one, warm, and take blocks of updates in turns, in
+ * changing order.
  */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -17,8 +18,8 @@ import { builtCliPath } from "../support/tools.ts";
 import { until } from "../support/line/waiting.ts";
 import { resultOf, type Result } from "./figures.ts";
 
-const rounds = 7;
-const updates = 400;
+const rounds = 15;
+const updates = 100;
 const kinds = ["none", "detached", "attached"] as const;
 type Kind = (typeof kinds)[number];
 
@@ -37,59 +38,59 @@ const write = async () => {
 await Promise.all(Array.from({ length: 8 }, write));
 `;
 
-async function withEmulator<Value>(use: (apiRoot: string) => Promise<Value>): Promise<Value> {
-  const child = spawn(process.execPath, [builtCliPath(), "emulator", "--port", "0", "--token", token], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
-  try {
-    await until("the emulator listens", () => /http:\/\/127\.0\.0\.1:\d+/.test(output), { state: () => output });
-    return await use(/http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0] ?? "");
-  } finally {
-    child.kill("SIGTERM");
-  }
+interface Bench {
+  /** Microseconds of processor time for each update of a block. */
+  readonly measure: () => Promise<number>;
+  readonly close: () => Promise<void>;
 }
 
-/** Microseconds of processor time for each update. */
-async function measure(kind: Kind): Promise<number> {
+async function startEmulator(): Promise<{ readonly child: ChildProcess; readonly apiRoot: string }> {
+  const args = [builtCliPath(), "emulator", "--port", "0", "--token", token];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
+  const address = /http:\/\/127\.0\.0\.1:\d+/;
+  await until("the emulator listens", () => address.test(output), { state: () => output });
+  return { child, apiRoot: address.exec(output)?.[0] ?? "" };
+}
+
+async function startLine(kind: Kind): Promise<Bench> {
   const home = mkdtempSync(path.join(os.tmpdir(), "plb-"));
-  let client: ChildProcess | undefined;
-  try {
-    return await withEmulator(async (apiRoot) => {
-      const instance = await createInstance({
-        token,
-        user: owner,
-        apiRoot,
-        home,
-        name: "bench",
-        ack: "explicit",
-        ...(kind === "none" ? { inspect: false } : {}),
-      });
-      let acked = 0;
-      instance.on("update", async ({ ack }) => {
-        await ack();
-        acked += 1;
-      });
-      const { thread } = await instance.ready;
-      if (kind === "attached") client = await attach(home);
+  const { child, apiRoot } = await startEmulator();
+  const watching = kind === "none" ? { inspect: false } : {};
+  const instance = await createInstance({
+    token,
+    user: owner,
+    apiRoot,
+    home,
+    name: "bench",
+    ack: "explicit",
+    ...watching,
+  });
+  let acked = 0;
+  instance.on("update", async ({ ack }) => {
+    await ack();
+    acked += 1;
+  });
+  const { thread } = await instance.ready;
+  const client = kind === "attached" ? await attach(home) : null;
+  const target = [`${apiRoot}/`, String(thread?.target.threadId), String(updates)];
+  return {
+    measure: async () => {
+      const wanted = acked + updates;
       const before = process.cpuUsage();
-      spawn(
-        process.execPath,
-        ["--input-type=module", "-e", sender, `${apiRoot}/`, String(thread?.target.threadId), String(updates)],
-        {
-          stdio: "inherit",
-        },
-      );
-      await until("all are acked", () => acked === updates, { state: () => `${acked} are` });
+      spawn(process.execPath, ["--input-type=module", "-e", sender, ...target], { stdio: "inherit" });
+      await until("all are acked", () => acked === wanted, { state: () => `${acked} of ${wanted}` });
       const { user, system } = process.cpuUsage(before);
-      await instance.stop();
       return (user + system) / updates;
-    });
-  } finally {
-    client?.kill("SIGTERM");
-    rmSync(home, { recursive: true, force: true });
-  }
+    },
+    close: async () => {
+      client?.kill("SIGTERM");
+      await instance.stop();
+      child.kill("SIGTERM");
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
 }
 
 async function attach(home: string): Promise<ChildProcess> {
@@ -110,13 +111,19 @@ async function attach(home: string): Promise<ChildProcess> {
 
 export async function benchInspector(): Promise<Result[]> {
   const samples: Readonly<Record<Kind, number[]>> = { none: [], detached: [], attached: [] };
-  // The first ones pay for compiling.
-  for (const kind of kinds) await measure(kind);
+  const lines = {
+    none: await startLine("none"),
+    detached: await startLine("detached"),
+    attached: await startLine("attached"),
+  };
+  // The first blocks pay for compiling.
+  for (const kind of [...kinds, ...kinds]) await lines[kind].measure();
   for (let round = 0; round < rounds; round += 1)
     for (let turn = 0; turn < kinds.length; turn += 1) {
       const kind = kinds[(round + turn) % kinds.length] ?? "none";
-      samples[kind].push(await measure(kind));
+      samples[kind].push(await lines[kind].measure());
     }
+  for (const kind of kinds) await lines[kind].close();
   const unit = "µs of processor time per update";
   const note = "one instance leads, delivers to itself and settles; baseline: the same without a tap (inspect: false)";
   return [
