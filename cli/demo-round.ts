@@ -1,5 +1,6 @@
 /**
- * The demo's scripted round: three threads answer, the leader is killed the hard way, nothing is lost or doubled.
+ * The demo's scripted round: three threads answer, the leader is killed the hard way, a thread is deleted mid-answer,
+ * nothing is lost or doubled.
  *
  * Owns: the script and its checks, printed one a line. Each wait has a ceiling and reports the measured time.
  */
@@ -90,10 +91,35 @@ export async function playRound(round: Round): Promise<number> {
     names.every((name) => answers(`still there, ${name}?`) === 1),
   );
   check("Telegram saw no second poller", emulator.control.state().polls.conflicts409 === 0);
+  await playDeletion(round, { check, threadOf });
   return (
     failed +
     (await playEnd(round, { check, threadOf, isLeader: (name) => leaders().some((each) => each.name === name) }))
   );
+}
+
+/** The user deletes a thread while its instance answers: one replacement, with the answer in it. */
+async function playDeletion(
+  { emulator: { control }, names, print }: Round,
+  { check, threadOf }: { readonly check: Ending["check"]; readonly threadOf: Map<string, number> },
+): Promise<void> {
+  const [name] = names.slice(-1);
+  const old = name === undefined ? undefined : threadOf.get(name);
+  if (name === undefined || old === undefined) return;
+  const title = control.state().threads.find(({ threadId }) => threadId === old)?.name;
+  print(`        the user writes to ${name} and deletes its thread before the answer`);
+  control.userSends({ threadId: old, text: "do not lose this" });
+  control.userDeletesThread({ threadId: old });
+  const placed = () =>
+    control.messages({}).filter(({ from, text }) => from.isBot && text === `${name}: do not lose this`);
+  const answeredIn = await until(() => placed().some(({ threadId }) => threadId !== null && threadId !== old));
+  const open = control.state().threads.filter((each) => each.name === title && each.status === "open");
+  const [only] = open;
+  check(
+    `a thread deleted mid-answer yields one replacement with the answer in it (${answeredIn.toFixed(0)} ms)`,
+    open.length === 1 && placed().length === 1 && placed()[0]?.threadId === only?.threadId,
+  );
+  if (only !== undefined) threadOf.set(name, only.threadId);
 }
 
 interface Ending {
