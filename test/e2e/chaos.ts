@@ -1,6 +1,6 @@
 /**
  * `npm run chaos -- --rounds N --json [--seed S] [--pace MS]`: kills the leader with SIGKILL, N times, mid-stream; every
- * fifth time a follower along with it. Progress goes to stderr; the last line of stdout is the report.
+ * fifth time a follower along with it. Between the kills polls are refused with a 429, answers are lost, followers stand still. Progress goes to stderr; the last line of stdout is the report.
  *
  * `failoverMs` is from the kill to the new leader's own word that it leads, `firstPollMs` to its first `getUpdates` at the
  * emulator. Exits 1 when a message was lost or doubled, in the wrong hands or out of order, or there were two leaders.
@@ -31,6 +31,7 @@ console.error(`seed ${seed}`);
 const { messages, samples, ...report } = await runChaos({
   rounds: whole("rounds", values.rounds),
   followerEvery: 5,
+  disturbs: true,
   paceMs: whole("pace", values.pace),
   seed,
   progress: (line) => {

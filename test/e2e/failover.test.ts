@@ -11,6 +11,7 @@ test("20 times kill -9 of the leader mid-stream: one new leader each time, nothi
   const result = await runChaos({
     rounds: 20,
     followerEvery: 0,
+    disturbs: false,
     paceMs: 50,
     seed: 20,
     progress: (line) => progress.push(line),

@@ -316,9 +316,9 @@ const deliveryFaults: readonly Fault[] = [
   {
     name: "ids below the cursor are admitted as new",
     file: updates,
-    find: "if (below > 0 && below <= idRestartGap)",
-    replace: "if (below > idRestartGap && below < 0)",
-    tries: [...explored("polling/leaders"), bus(1)],
+    find: "batch.below > 0 && batch.below <= idRestartGap",
+    replace: "batch.below > idRestartGap && batch.below < 0",
+    tries: [bus(1), ...explored("polling/leaders")],
   },
 ];
 

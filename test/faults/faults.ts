@@ -34,6 +34,7 @@ const folders = [
   "test/property",
   "test/support",
   "test/faults",
+  "inspector",
 ];
 const timeBoxMs = 120_000;
 const compilerOptions: ts.CompilerOptions = {

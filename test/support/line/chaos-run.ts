@@ -18,6 +18,8 @@ export interface ChaosOptions {
   readonly rounds: number;
   /** Every so many rounds a follower is killed along with the leader; 0 = never. */
   readonly followerEvery: number;
+  /** Whether 429s, lost answers and stopped processes come on top of the kills. */
+  readonly disturbs: boolean;
   /** Between two messages, in milliseconds. */
   readonly paceMs: number;
   readonly seed: number;
@@ -127,7 +129,7 @@ class Chaos {
     const firstPollMs =
       (this.line.polls(lastSeq).find(({ atMs }) => atMs >= killedAtMs)?.atMs ?? Infinity) - killedAtMs;
 
-    this.disturb(number);
+    if (this.options.disturbs) this.disturb(number);
     const marker = this.tally.count;
     for (const victim of victims) await this.restart(this.nameOf(victim));
     const isWhole = (): boolean => names.every((name) => this.tally.hasReached(this.agent(name), marker));
