@@ -109,7 +109,10 @@ export class RootBook {
     const isFull = this.#roots.size >= this.#rootsMax;
     if (isFull && event.type !== "@xstate.actor") return;
     const root = rootOf(actorOf(event.actorRef));
-    if (hasEnded(root) || (isFull && root.sessionId !== actorOf(event.actorRef).sessionId)) return;
+    const isOwn = root.sessionId === actorOf(event.actorRef).sessionId;
+    // One that is just being made has not ended, and asking it would make it throw.
+    const isMade = isOwn && event.type === "@xstate.actor";
+    if ((!isMade && hasEnded(root)) || (isFull && !isOwn)) return;
     if (isFull) this.#makeRoom();
     this.#roots.set(root.sessionId, new WeakRef(root));
   }
