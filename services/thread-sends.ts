@@ -179,10 +179,11 @@ const isInto = ({ chatId, threadId }: ThreadTarget, { method, body }: ApiCall): 
   canonicalInteger(body["chat_id"]) === chatId &&
   canonicalInteger(body["message_thread_id"]) === threadId;
 
-const inThread = ({ method, body }: ApiCall, { threadId }: ThreadTarget): ApiCall => ({
-  method,
-  body: { ...body, message_thread_id: threadId },
-});
+/** The call as it came where it names this thread already, as a number or as the text of one. */
+const inThread = (call: ApiCall, { threadId }: ThreadTarget): ApiCall =>
+  canonicalInteger(call.body["message_thread_id"]) === threadId
+    ? call
+    : { method: call.method, body: { ...call.body, message_thread_id: threadId } };
 
 /** What it answers went with the thread: the answer must not be refused for that. */
 function withoutReply({ method, body }: ApiCall): ApiCall {
