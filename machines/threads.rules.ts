@@ -255,8 +255,3 @@ export function wordOnThread(description: string): ThreadWord {
 
 /** Whether an error proves that the thread no longer exists. Anything else proves nothing. */
 export const provesThreadGone = (description: string): boolean => wordOnThread(description) === "gone";
-
-/** Which seat a thread belongs to; null when no seat is bound to it. */
-export const seatOfThread = (bindings: readonly Binding[], target: ThreadTarget): SeatKey | null =>
-  bindings.find(({ thread }) => thread.target.chatId === target.chatId && thread.target.threadId === target.threadId)
-    ?.seat ?? null;

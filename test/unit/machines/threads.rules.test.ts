@@ -1,7 +1,7 @@
 /** Which thread a seat gets, and what proves that a thread is gone. */
 import { describe, expect, it } from "vitest";
 import { chatId, seatKey, threadId } from "../../../machines/ids.ts";
-import { ambiguousProvisionMs, decideThread, provesThreadGone, seatOfThread } from "../../../machines/threads.rules.ts";
+import { ambiguousProvisionMs, decideThread, provesThreadGone } from "../../../machines/threads.rules.ts";
 import type { PendingProvision, ThreadView, ThreadWish } from "../../../machines/threads.rules.ts";
 import { bound, chat, me, mySeat, noThreads, rival, thread } from "../../support/charts/samples.ts";
 
@@ -206,14 +206,5 @@ describe("what proves that a thread is gone", () => {
     "",
   ])("%j does not", (text) => {
     expect(provesThreadGone(text)).toBe(false);
-  });
-});
-
-describe("whose thread it is", () => {
-  it("is told by chat and thread together", () => {
-    const bindings = [binding(), binding(other, thread(6))];
-    expect(seatOfThread(bindings, thread(6).target)).toBe(other);
-    expect(seatOfThread(bindings, thread(7).target)).toBeNull();
-    expect(seatOfThread(bindings, { chatId: chatId(-5), threadId: threadId(5) })).toBeNull();
   });
 });
