@@ -314,11 +314,11 @@ const deliveryFaults: readonly Fault[] = [
     tries: [bus(1), bus(1, 2)],
   },
   {
-    name: "ids below the cursor are admitted as new",
+    name: "the next poll asks one beyond what is in the journal",
     file: updates,
-    find: "batch.below > 0 && batch.below <= idRestartGap",
-    replace: "batch.below > idRestartGap && batch.below < 0",
-    tries: [bus(1), ...explored("polling/leaders")],
+    find: "cursor: updateId(confirmed + 1)",
+    replace: "cursor: updateId(confirmed + 2)",
+    tries: [...explored("polling/answers", "polling/leaders"), bus(1)],
   },
 ];
 
