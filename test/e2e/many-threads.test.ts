@@ -54,7 +54,7 @@ async function bindOthers(): Promise<void> {
   await store.close();
 }
 
-test("threads/S-39, S-47, T-33, T-34 a leader of a thousand bound threads starts with no call on any of them", async () => {
+test("threads/S-39, S-47, T-33, T-34, OP-35 a leader of a thousand bound threads starts with no call on any of them", async () => {
   const before = await create({ name: "own" });
   const own = await threadOf(before);
   await before.stop();

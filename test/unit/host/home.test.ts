@@ -40,7 +40,7 @@ describe("profile names", () => {
     expect(checkProfile("work2")).toEqual({ kind: "ok", value: "work2" });
   });
 
-  it.each(["", "Work", "a-b", "../x", "a".repeat(33), "a\n"])("cannot be %j", (name) => {
+  it.each(["", "Work", "a-b", "../x", "a".repeat(33), "a\n", "a:b"])("threads/OP-41: cannot be %j", (name) => {
     const checked = checkProfile(name);
     expect(checked.kind === "invalid" && checked.message).toContain("1 to 32");
   });

@@ -16,7 +16,7 @@ describe("redaction", () => {
     expect(redact.text(encodeURIComponent(token))).toBe("<redacted-token>");
   });
 
-  it("removes the exact secrets, plain and encoded, the longer ones whole", () => {
+  it("threads/T-40: removes the exact secrets, plain and encoded, the longer ones whole", () => {
     expect(redact.text(`a ${secret} b ${encodeURIComponent(secret)}`)).toBe("a <redacted> b <redacted>");
     expect(redactor(() => ["abc", "abcdef"]).text("abcdef")).toBe("<redacted>");
   });

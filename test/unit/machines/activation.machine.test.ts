@@ -27,7 +27,7 @@ import {
 } from "./activation-scenes.ts";
 
 describe("reconciliation", () => {
-  it("runs beside the poller, and what it reports moves nothing", () => {
+  it("threads/T-48: runs beside the poller, and what it reports moves nothing", () => {
     const chart = active();
     expect(chart.requests).toMatchObject({ reconciliation: { epoch: 4 } });
     const { state } = chart;

@@ -53,7 +53,7 @@ describe("giving a thread up", () => {
   it.each([
     ["was closed", (closing: ReturnType<typeof start>) => closing.answer("closeThread", undefined)],
     ["could not be closed", (closing: ReturnType<typeof start>) => closing.fail("closeThread")],
-  ])("threads/S-62, RC-A1 in a supergroup: deletes it next, when it %s", (_, close) => {
+  ])("threads/S-62, S-88, RC-A1 in a supergroup: deletes it next, when it %s", (_, close) => {
     const closing = proving({ target: thread().target }).answer("beginCleanup", begun());
     expect(closing.requests).toEqual({ closeThread: { epoch: epoch(4), target: thread().target } });
     expect(close(closing).requests).toEqual({ deleteThread: { epoch: epoch(4), target: thread().target } });
@@ -81,7 +81,7 @@ describe("an epoch that is over", () => {
     ["the proof", () => proving().answer("beginCleanup", { kind: "fenced" })],
     ["the confirmation", () => confirming().answer("confirmCleanup", { kind: "fenced" })],
     ["the postponement", () => postponing().answer("postponeCleanup", { kind: "fenced" })],
-  ])("threads/T-19, S-85: ends it at %s, and nothing more is asked for", (_, ended) => {
+  ])("threads/T-19, S-85, OP-37: ends it at %s, and nothing more is asked for", (_, ended) => {
     const cleanup = ended();
     expect(cleanup.status).toBe("done");
     expect(cleanup.requests).toEqual({});

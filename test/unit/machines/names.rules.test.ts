@@ -8,7 +8,7 @@ const letters = Array.from({ length: 26 }, (_, index) => String.fromCharCode(65 
 const slots = [...letters, ...letters.flatMap((first) => letters.map((second) => first + second))];
 
 describe("slots (threads/OP-6: names, not a limit)", () => {
-  it("are given out from A to Z, then AA, AB, … to ZZ, and then there are none", () => {
+  it("threads/T-52, S-34: are given out from A to Z, then AA, AB, … to ZZ, and then there are none", () => {
     const taken: string[] = [];
     for (let slot = freeSlot(taken); slot !== null; slot = freeSlot(taken)) taken.push(slot);
     expect(taken).toEqual(slots);

@@ -62,7 +62,7 @@ describe("deciding", () => {
 });
 
 describe("the intent, before the call", () => {
-  it("is written under the epoch, and nothing is created meanwhile", () => {
+  it("threads/TP-9 is written under the epoch, and nothing is created meanwhile", () => {
     expect(intending().requests).toEqual({ intendThread: { epoch: 4, provision, abandons: null } });
   });
 
@@ -113,7 +113,7 @@ describe("creating", () => {
     expect(chart.output).toEqual(rejected("the thread could not be created: 429"));
   });
 
-  it("gives the intent up when Telegram refused", () => {
+  it("threads/S-30 gives the intent up when Telegram refused", () => {
     const chart = creating().answer("createThread", { kind: "rejected", reason: "not enough rights" });
     expect(chart.requests).toEqual({ giveUpThread: { epoch: 4, provisionId: provision.id, as: "abandoned" } });
     expect(chart.answer("giveUpThread", { kind: "noted" }).output).toEqual(
@@ -195,7 +195,7 @@ describe("a thread that another instance had is proven first", () => {
     expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "anothers" } });
   });
 
-  it("threads/FP-14 a suspect that exists is open again, for the instance that asked", () => {
+  it("threads/FP-14 threads/S-13 threads/OP-15 a suspect that exists is open again, for the instance that asked", () => {
     const chart = probing(anothers({ standing: "suspect", reason: "who knows" })).answer("probeThread", {
       kind: "exists",
     });

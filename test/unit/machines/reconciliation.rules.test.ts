@@ -153,6 +153,11 @@ describe("threads/RC-4, RC-5, OP-23: what service messages tell", () => {
     expect(plan({ ...held, bindings: closed, observations: seen("closed") }).actions).toEqual([]);
   });
 
+  it("threads/OP-3, T-25: a thread in doubt is not taken for proven because a service message shows it open", () => {
+    const suspect = [binding(1, { standing: "suspect" })];
+    expect(plan({ seats: [sits(1)], bindings: suspect, observations: seen("open") }).actions).toEqual([]);
+  });
+
   it("threads/T-2, S-80: never acts on a thread that nobody is bound to", () => {
     for (const status of ["open", "closed", "deleted"] as const)
       expect(plan({ observations: seen(status) })).toMatchObject({ actions: [], phase: "stable" });

@@ -255,7 +255,7 @@ describe("requests of one seat never interleave", () => {
     ["a thread is given up", disconnecting],
   ] as const;
 
-  it.each(mutations)("registration and disconnect wait while %s, in order", (_, reached) => {
+  it.each(mutations)("threads/S-22: registration and disconnect wait while %s, in order", (_, reached) => {
     const seat = reached();
     const { state, requests } = seat;
     seat.send(register("g8")).send(disconnect("g8")).send(register("g9"));
@@ -285,7 +285,7 @@ describe("requests of one seat never interleave", () => {
       expect(repliesTo(seat, request)).toHaveLength(1);
   });
 
-  it("carries them out after a refusal and after a death, too", () => {
+  it("threads/T-50: carries them out after a refusal and after a death, too", () => {
     const refused = provisioning().send(register("g2")).answer("provisioning", { kind: "fenced" });
     expect(refused.context.candidate?.requestId).toBe("register g2");
     const dead = ending().send(register("g2")).answer("endRegistration", { kind: "ended" });
@@ -341,7 +341,7 @@ describe("a live seat", () => {
       expect(routableSitter(seat.view)).toBeNull();
   });
 
-  it("refuses a disconnect of another generation, and nothing is cleaned up", () => {
+  it("threads/S-70: refuses a disconnect of another generation, and nothing is cleaned up", () => {
     const seat = live().send(disconnect("g0"));
     expect(seat.state).toBe("live.heard");
     expect(seat.latest).toEqual([answered("disconnect g0", { kind: "stale" })]);

@@ -31,13 +31,21 @@ const begun = (differs: Partial<PendingProvision> = {}): PendingProvision => ({
 });
 
 describe("which thread a seat gets", () => {
-  it("its own, if it has one in this chat", () => {
+  it("threads/TP-2 its own, if it has one in this chat", () => {
     expect(decideThread({ ...nothing, bindings: [binding()] }, wish, 0)).toEqual({ kind: "reuse", thread: thread() });
   });
 
   it("its own even while a creation of the seat is unresolved", () => {
     const view = { ...nothing, bindings: [binding()], provisions: [begun()] };
     expect(decideThread(view, wish, 0)).toMatchObject({ kind: "reuse" });
+  });
+
+  it("threads/OP-2 a letter that a suspect thread of another seat does not hold any less for that", () => {
+    const suspect = { ...binding(other, thread(6, "A", "Beryl")), standing: "suspect" as const };
+    expect(decideThread({ ...nothing, bindings: [suspect] }, wish, 0)).toMatchObject({
+      kind: "create",
+      provision: { slot: "B" },
+    });
   });
 
   it("not the one it has in another chat, nor another seat's", () => {
@@ -174,7 +182,7 @@ describe("a thread that an instance brings along", () => {
 describe("a new thread", () => {
   const lost = (differs = {}) => ({ seat: mySeat, thread: thread(4, "D", "Mine"), reason: "", atMs: 0, ...differs });
 
-  it("has the letter and the name of the one that the seat lost last", () => {
+  it("threads/OP-7 has the letter and the name of the one that the seat lost last", () => {
     const view = { ...nothing, lost: [lost({ thread: thread(3, "C", "Old") }), lost(), lost({ seat: other })] };
     expect(decideThread(view, { ...wish, threadName: "Wished" }, 0)).toMatchObject({
       provision: { slot: "D", threadName: "Mine" },

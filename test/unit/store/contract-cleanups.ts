@@ -147,7 +147,9 @@ export function cleanupsContract(make: () => Promise<Harness>): void {
     expect(await begin()).toEqual({ kind: "begun", attempts: 1 });
   });
 
-  test("threads/S-68: the instruction is void when another seat is bound to the thread by now", async ({ store }) => {
+  test("threads/S-68, OP-18: the instruction is void when another seat is bound to the thread by now", async ({
+    store,
+  }) => {
     const { epoch, end, begin, all } = await seated(store);
     await end("died");
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(2, 1) });

@@ -150,7 +150,9 @@ export function threadsContract(make: () => Promise<Harness>): void {
     expect(await store.registrations.commit(late)).toEqual({ kind: "fenced", current });
   });
 
-  test("one begun creation per seat and per slot, none for a bound seat or a taken slot", async ({ store }) => {
+  test("threads/T-8, T-10, one begun creation per seat and per slot, none for a bound seat or a taken slot", async ({
+    store,
+  }) => {
     const epoch = await the.lead(store, 1);
     const intend = (name: string, seat: number, slot: string, abandons: string | null = null) =>
       store.threads.intend({ epoch, provision: the.provision(name, seat, slot), abandons });
@@ -168,7 +170,9 @@ export function threadsContract(make: () => Promise<Harness>): void {
     expect((await store.threads.view()).provisions.map((p) => p.id)).toEqual(["p2", "p3"]);
   });
 
-  test("binding ends the creation it came from; giving up removes it or keeps it in doubt", async ({ store }) => {
+  test("threads/T-13, S-32 binding ends the creation it came from; giving up removes it or keeps it in doubt", async ({
+    store,
+  }) => {
     const epoch = await the.lead(store, 1);
     const p = [the.provision("p1", 1, "A"), the.provision("p2", 2, "B"), the.provision("p3", 3, "C")] as const;
     for (const provision of p) await store.threads.intend({ epoch, provision, abandons: null });
@@ -186,7 +190,7 @@ export function threadsContract(make: () => Promise<Harness>): void {
     expect(await store.status.read()).toMatchObject(view);
   });
 
-  test("a thread belongs to one seat: binding it to another takes it from the first", async ({ store }) => {
+  test("threads/T-5 a thread belongs to one seat: binding it to another takes it from the first", async ({ store }) => {
     const epoch = await the.lead(store, 1);
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(2, 2) });

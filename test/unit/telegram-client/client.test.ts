@@ -195,7 +195,7 @@ describe("a request that cannot have been sent", () => {
 describe("a request that is cut", () => {
   const hang: Answer = () => undefined;
 
-  it("is ambiguous when aborted after it was sent; the connection is closed and the next call uses another", async () => {
+  it("threads/OP-25: is ambiguous when aborted after it was sent; the connection is closed and the next call uses another", async () => {
     const stub = await startStub([hang, json({ ok: true, result: [] })]);
     const client = clientOf(stub.root);
     const abort = new AbortController();
