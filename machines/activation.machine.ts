@@ -279,9 +279,19 @@ export const activationMachine = createMachine({
         onDone: [
           { guard: ({ event }) => event.output.kind === "committed", target: "serving" },
           {
-            guard: ({ event }) => event.output.kind === "threadGone",
+            guard: ({ context, event }) => event.output.kind === "threadGone" && context.failures === 0,
             target: "rollingBack",
             actions: emit(troubled("thread", "our former thread is being deleted: we ask for another")),
+          },
+          // Only a leader that serves ends a deletion which an earlier one began.
+          {
+            guard: ({ event }) => event.output.kind === "threadGone",
+            target: "seating",
+            reenter: true,
+            actions: [
+              assign({ thread: null }),
+              emit(troubled("thread", "our former thread is still being deleted: we serve without one")),
+            ],
           },
           { target: "fencedOff" },
         ],

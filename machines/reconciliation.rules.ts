@@ -156,7 +156,8 @@ function judgeCleanup(cleanup: Cleanup, input: ReconciliationInput, tables: Tabl
   if (input.heldSeats.has(seat) && bound !== undefined && cleanup.phase === "waiting") return null;
   if (dueOf(cleanup, input) > input.nowMs) return null;
   const claim = tables.claims.get(seat)?.instanceId ?? null;
-  const isUnproven = claim !== null && input.looks.get(claim) !== "dead";
+  // One that was begun was proven then, and nobody has had the thread since: it must come to its end.
+  const isUnproven = cleanup.phase === "waiting" && claim !== null && input.looks.get(claim) !== "dead";
   if (reason === "ended" && bound !== undefined && isUnproven) return null;
   return { kind: "deleteThread", seat, target, reason, seenDead: claim };
 }

@@ -307,7 +307,8 @@ export interface CleanupStore {
   /**
    * The last proof, just before the call, in one transaction: from `begun` on no registration gets this thread.
    * `superseded`: the instruction was cancelled, or another seat is bound to the thread. `held`: its seat has a current
-   * registration, or a holder other than `seenDead` (null = nobody); only asked where the reason needs proof (`ended`).
+   * registration, or a holder other than `seenDead` (null = nobody); only asked where the reason needs proof (`ended`), and
+   * not of one that was begun before: since then nobody has had the thread.
    */
   begin(request: {
     readonly epoch: Epoch;

@@ -66,7 +66,11 @@ function begin(db: MemoryDatabase, target: ThreadTarget, seenDead: string | null
   );
   const holder = db.seatClaims.get(cleanup.seat)?.instanceId;
   const isHeldUnproven =
-    cleanup.reason === "ended" && bound !== undefined && holder !== undefined && holder !== seenDead;
+    cleanup.reason === "ended" &&
+    cleanup.phase === "waiting" &&
+    bound !== undefined &&
+    holder !== undefined &&
+    holder !== seenDead;
   if ((cleanup.reason !== "left" && isRegistered) || isHeldUnproven) return { kind: "held" } as const;
   db.cleanups.set(key, { ...cleanup, phase: "deleting", attempts: cleanup.attempts + 1 });
   return { kind: "begun", attempts: cleanup.attempts + 1 } as const;

@@ -119,7 +119,7 @@ function note(connection: Connection, { target, what, name, by, atMs }: ThreadEv
 }
 
 function begin(connection: Connection, target: ThreadTarget, seenDead: string | null) {
-  const row = connection.sql<Pick<CleanupRow, "seat" | "reason" | "attempts">>(sql.get).get(...keyOf(target));
+  const row = connection.sql<Pick<CleanupRow, "seat" | "reason" | "phase" | "attempts">>(sql.get).get(...keyOf(target));
   if (row === undefined) return { kind: "superseded" } as const;
   const bound = connection.sql<{ seat: SeatKey }>(sql.boundTo).get(...keyOf(target))?.seat;
   if (bound !== undefined && bound !== row.seat) {
@@ -128,7 +128,8 @@ function begin(connection: Connection, target: ThreadTarget, seenDead: string | 
   }
   const isRegistered = row.reason !== "left" && connection.sql(sql.isHeld).get(...keyOf(target)) !== undefined;
   const holder = connection.sql<{ instance_id: string }>(sql.holder).get(row.seat)?.instance_id;
-  const isHeldUnproven = row.reason === "ended" && bound !== undefined && holder !== undefined && holder !== seenDead;
+  const isToBeProven = row.reason === "ended" && row.phase === "waiting" && bound !== undefined;
+  const isHeldUnproven = isToBeProven && holder !== undefined && holder !== seenDead;
   if (isRegistered || isHeldUnproven) return { kind: "held" } as const;
   connection.sql(sql.begin).run(...keyOf(target));
   return { kind: "begun", attempts: row.attempts + 1 } as const;

@@ -9,6 +9,15 @@ it("threads/S-56: asks for another thread when its own is being deleted, or has 
   expect(chart.latest).toMatchObject([{ type: "activation.troubled", trouble: "thread" }]);
 });
 
+it("threads/T-48: serves without a thread when its own is still being deleted: only one that serves can end that", () => {
+  const chart = seating().answer("seatOwn", { kind: "threadGone" }).after("retryPause");
+  chart.answer("identify", { kind: "topics" }).answer("provisioning", reused(thread()));
+  expect(chart.requests).toMatchObject({ seatOwn: { thread: thread() } });
+  chart.answer("seatOwn", { kind: "threadGone" });
+  expect(chart.requests).toMatchObject({ seatOwn: { thread: null, isClassic: false } });
+  expect(chart.answer("seatOwn", committed).state).toBe("serving.listening");
+});
+
 describe("our own thread is reported gone while we lead", () => {
   const doubt = { target: thread().target, kind: "gone", reason: "message thread not found" } as const;
   const settled = { type: "thread.settled" } as const;

@@ -96,6 +96,12 @@ describe("threads/T-30, S-73: the grace deadline", () => {
     expect(plan({ ...due, claims: claimed }, { looks: looks("dead") }).actions).toEqual([deletion(holder)]);
   });
 
+  it("threads/T-47: one that was begun goes on, whoever claims the seat since", () => {
+    const begun = [cleanup(1, { phase: "deleting", attempts: 1 })];
+    const later = { nowMs: nowMs + 60_000, looks: looks("alive") };
+    expect(plan({ ...due, cleanups: begun, claims: claimed }, later).actions).toEqual([deletion(holder)]);
+  });
+
   it("threads/S-72, S-71: does not touch the thread of a seat on which somebody sits at this leader", () => {
     expect(plan(due, { heldSeats: new Set([seat(1)]) }).actions).toEqual([]);
   });

@@ -139,6 +139,17 @@ export function cleanupsContract(make: () => Promise<Harness>): void {
     expect(await register("g2")).toEqual({ kind: "threadGone" });
   });
 
+  test("threads/T-47: a deletion that was begun goes on, whoever claims the seat since: it can only be ended", async ({
+    store,
+  }) => {
+    const { end, begin } = await seated(store, true);
+    await end("died");
+    expect(await begin(1)).toEqual({ kind: "begun", attempts: 1 });
+    const claim = { seat: the.seat(1), instanceId: the.instance(2), incarnation: the.incarnation(2) };
+    await store.seats.claim({ ...claim, expected: the.instance(1), threadGraceMs: the.graceMs });
+    expect(await begin()).toEqual({ kind: "begun", attempts: 2 });
+  });
+
   test("only the one who leaves may give up a thread that a registration has", async ({ store }) => {
     const { intend, begin } = await seated(store);
     await intend("operator");
