@@ -34,6 +34,8 @@ const folderOf = (prefix: string): string => {
 test.each([
   { what: "empty", content: "" },
   { what: "cut in the middle", content: '{\n  "default": {\n    "pid": 17' },
+  { what: "4 KB of zeros", content: "\0".repeat(4096) },
+  { what: "a list", content: "[]\n" },
 ])(
   "C68 an owner file that is $what is set aside by itself, kept for whoever asks, and the instance leads",
   async ({ content }) => {

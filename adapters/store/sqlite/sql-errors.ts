@@ -20,7 +20,8 @@ export function toStoreError(error: unknown): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   const { code, message } = error;
   if (isBusy(error)) return busyError();
-  if (code.startsWith("SQLITE_FULL"))
+  // The index of the write-ahead log grows by writing to it: where there is room it does not fail.
+  if (code.startsWith("SQLITE_FULL") || code === "SQLITE_IOERR_SHMSIZE")
     return new StoreError("full", "The store's drive is full; nothing was written: free some space.");
   if (isDamage(error))
     return new StoreError("damaged", `The store is damaged (${code}): stop all instances, ${damageRemedy}`);

@@ -81,8 +81,9 @@ export class TransactionGuard {
 
   async acquire(): Promise<GuardOwner> {
     const owner: GuardOwner = { pid: process.pid, acquiredAtMs: this.clock.nowMs(), generation: randomUUID() };
-    const staged = await this.stage(owner);
+    const staged = `${this.path}.staged.${randomUUID()}`;
     try {
+      await stage(staged, owner);
       const seen = { generation: "", times: 0 };
       for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
         const look = await this.look();
@@ -96,7 +97,7 @@ export class TransactionGuard {
         await new Promise<void>((resolve) => void this.clock.setTimeout(resolve, attemptEveryMs));
       }
     } finally {
-      // Published, it is there no longer.
+      // Published, it is there no longer; a drive that is full may have taken the folder and not the file.
       await rm(staged, { recursive: true, force: true });
     }
     throw new Error(`Timed out acquiring Telegram lock transaction: ${this.path}`);
@@ -147,13 +148,6 @@ export class TransactionGuard {
     return { kind: "held", file: name, owner, reclaimer: reclaim === null ? null : Number(reclaim[1]) };
   }
 
-  private async stage(owner: GuardOwner): Promise<string> {
-    const staged = `${this.path}.staged.${randomUUID()}`;
-    await mkdir(staged, { mode: 0o700 });
-    await writeFile(path.join(staged, `owner.${owner.generation}.json`), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
-    return staged;
-  }
-
   /** False = somebody else was faster. An *empty* folder in the way would be replaced by the rename: `look` saw none. */
   private async publish(staged: string): Promise<boolean> {
     try {
@@ -200,6 +194,11 @@ export class TransactionGuard {
     if (reclaimer === null) return true;
     return reclaimer === process.pid ? !activeReclaims.has(marker) : !this.pids.isRunning(reclaimer);
   }
+}
+
+async function stage(folder: string, owner: GuardOwner): Promise<void> {
+  await mkdir(folder, { mode: 0o700 });
+  await writeFile(path.join(folder, `owner.${owner.generation}.json`), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
 }
 
 /** False when the file is not there any more. */

@@ -175,6 +175,7 @@ describe.each([
   ["", "empty"],
   ['{"default": {"pid"', "cut"],
   ["[1]", "no object"],
+  ["\0\0\0\0", "zeros"],
 ])("protocol/S-66, C68 a store file that is %j (%s)", (text) => {
   test("aborts a transaction, is left as it is, and the guard is free again", async () => {
     const { file, guard, store } = place();

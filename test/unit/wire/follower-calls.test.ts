@@ -95,7 +95,7 @@ test("protocol/AP-2, MO-1, O-13: a file goes with its fields, and the message is
   }
 });
 
-test("protocol/P-31: a file into another thread is refused, marked or not", async () => {
+test("protocol/P-50: a file into another thread is refused, marked or not", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   const made = callsFromNow(world);

@@ -87,6 +87,24 @@ test("protocol/S-81, S-82 and P-43 a late forward of an earlier generation is st
   expect(texts(world)).toEqual(["m900"]);
 });
 
+test("protocol/S-83 a full journal is refused in these words, without a receipt; with room the same forward is taken", async () => {
+  const world = await startFollower();
+  const adopt = world.store.work.adopt.bind(world.store.work);
+  world.store.work.adopt = () => Promise.resolve({ kind: "full" });
+  const ack = await world.v1.forward(900);
+  expect(ack).toEqual({
+    kind: "bus.ack",
+    requestId: ack.requestId,
+    ok: false,
+    message: "The journal of the follower is full.",
+  });
+  expect(texts(world)).toEqual([]);
+  world.store.work.adopt = adopt;
+  expect(await world.v1.forward(900)).toMatchObject({ ok: true, result: { sourceUpdateId: 900 } });
+  await until(world, () => world.handed.length > 0);
+  expect(texts(world)).toEqual(["m900"]);
+});
+
 test("protocol/S-54, HB-2 and P-35 stopped while a heartbeat is under way, it takes no notice of the late answer and beats no more", async () => {
   const world = await startFollower();
   const { board } = world.instance.runtime;

@@ -96,6 +96,24 @@ test("protocol/O-1: every answer to a registration says who gives it, also to on
   expect(ack).toMatchObject({ ok: false, message: wireText.unauthorized, protocol: { protocolVersion: 1 } });
 });
 
+test("protocol/O-1: so does the answer to a registration that met a defect of ours, or whose thread could not be had", async () => {
+  const world = await startLeader();
+  const peer = await V1Peer.open(world);
+  world.telegram.answer("createForumTopic", () => ({ kind: "ambiguous", reason: "the connection broke" }));
+  expect(await peer.register()).toMatchObject({ ok: false, protocol: { protocolVersion: 1 } });
+  const { gate } = world.instance.runtime;
+  Object.assign(gate, {
+    permit: () => {
+      throw new Error("a defect");
+    },
+  });
+  expect(await peer.register()).toMatchObject({
+    ok: false,
+    message: wireText.handlerFailed,
+    protocol: { protocolVersion: 1 },
+  });
+});
+
 function never(): never {
   throw new Error("the peer has a seat of its own");
 }
