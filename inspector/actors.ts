@@ -43,11 +43,18 @@ export const parentOf = (actor: AnyActor): AnyActor | undefined =>
   // A parent's own type says less than this one's; it is an `Actor` as well.
   actor._parent as AnyActor | undefined;
 
+/** An actor is named when it is made, and so are those above it. */
+const paths = new WeakMap<AnyActor, string>();
+
 export function pathOf(actor: AnyActor): string {
+  const known = paths.get(actor);
+  if (known !== undefined) return known;
   const path = [actor.id];
   for (let above = parentOf(actor); above !== undefined && path.length < depthMax; above = parentOf(above))
     path.unshift(above.id);
-  return path.join("/");
+  const text = path.join("/");
+  paths.set(actor, text);
+  return text;
 }
 
 /** Delayed events that an actor waits for. The system's snapshot is a copy, as long as the system's timers are many. */

@@ -9,6 +9,7 @@
 import type { AnyActor, AnyStateMachine, InspectionEvent, Snapshot } from "xstate";
 import { actorOf, chartOf, childrenOf, fieldOf, parentOf, pathOf, snapshotOf, timersOf } from "./actors.ts";
 import { ChartNames, showChart, showTransition } from "./charts.ts";
+import type { TransitionSource } from "./charts.ts";
 import type { ActorName, ActorShown, ChartBody, LiveBody, SnapshotBody, TimerShown, WelcomeBody } from "./frames.ts";
 import type { SafeRedaction } from "./redaction.ts";
 
@@ -34,6 +35,10 @@ export class Composer {
   readonly #names = new ChartNames();
   /** The context that an actor's last frame showed, as it was in the actor: the same one is not shown twice. */
   #shown = new WeakMap<AnyActor, unknown>();
+  /** What never changes is made fit to be shown once: an actor's name, a chart's, a transition's definition. */
+  readonly #actorNames = new WeakMap<AnyActor, ActorName>();
+  readonly #chartNames = new WeakMap<AnyStateMachine, string>();
+  readonly #transitions = new WeakMap<object, unknown>();
 
   constructor(redaction: SafeRedaction) {
     this.#redaction = redaction;
@@ -54,7 +59,7 @@ export class Composer {
           kind: "transition",
           ...named,
           event: this.#redaction.text(event.event.type),
-          transitions: this.#redaction.value(event._transitions.map(showTransition)),
+          transitions: event._transitions.map((transition) => this.#transition(transition)),
           ...this.#valueField(event.snapshot),
         });
       case "@xstate.snapshot":
@@ -106,7 +111,7 @@ export class Composer {
   }
 
   chartName(chart: AnyStateMachine): string {
-    return this.#redaction.text(this.#names.of(chart));
+    return remembered(this.#chartNames, chart, () => this.#redaction.text(this.#names.of(chart)));
   }
 
   chart(chart: AnyStateMachine): ChartBody {
@@ -121,12 +126,18 @@ export class Composer {
   }
 
   #name(actor: AnyActor): ActorName {
-    const parent = parentOf(actor);
-    return {
-      id: this.#redaction.text(pathOf(actor)),
-      session: actor.sessionId,
-      ...(parent === undefined ? {} : { parent: parent.sessionId }),
-    };
+    return remembered(this.#actorNames, actor, () => {
+      const parent = parentOf(actor);
+      return {
+        id: this.#redaction.text(pathOf(actor)),
+        session: actor.sessionId,
+        ...(parent === undefined ? {} : { parent: parent.sessionId }),
+      };
+    });
+  }
+
+  #transition(definition: TransitionSource): unknown {
+    return remembered(this.#transitions, definition, () => this.#redaction.value(showTransition(definition)));
   }
 
   #show(actor: AnyActor, snapshot: Snapshot<unknown> | undefined): ActorShown {
@@ -163,4 +174,12 @@ export class Composer {
     const value = fieldOf(snapshot, "value");
     return value === undefined ? {} : { value: this.#redaction.value(value) };
   }
+}
+
+function remembered<Key extends object, Value>(known: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const value = make();
+  known.set(key, value);
+  return value;
 }

@@ -30,12 +30,13 @@ const tokenForm = /\d{1,20}(?::|%3A)[A-Za-z0-9_-]{30,}/gi;
 /** `secrets` is asked each time: the lease's secret changes with each leader. Empty values are ignored. */
 export function redactor(secrets: () => readonly string[]): Redactor {
   const text = (plain: string): string => {
-    const exact = secrets().filter((secret) => secret !== "");
+    const given = secrets();
     // Most texts are keys and words, too short to hold a secret.
-    if (plain.length < tokenCharsMin && exact.every((secret) => secret.length > plain.length)) return plain;
+    if (plain.length < tokenCharsMin && !given.some((secret) => secret !== "" && secret.length <= plain.length))
+      return plain;
     let shown = plain;
     // Longest first: a secret may contain another.
-    for (const secret of exact.sort((a, b) => b.length - a.length)) {
+    for (const secret of given.filter((each) => each !== "").sort((a, b) => b.length - a.length)) {
       shown = shown.replaceAll(secret, note);
       // Only plain ASCII: `encodeURIComponent` throws on half a surrogate pair.
       if (/^[\x20-\x7e]+$/.test(secret)) shown = shown.replaceAll(encodeURIComponent(secret), note);

@@ -69,6 +69,34 @@ test("a flight recorder is asked by partyline record --flight, and written at a 
   expect(agent.isRunning).toBe(true);
 });
 
+/** Has a process throw where nothing catches it. */
+const crashingAtHangup = `process.on("SIGHUP",()=>{throw new Error("staged/crash")})`;
+
+test("a process that dies of an exception leaves its flight recorder behind: what led there, for its owner alone, redacted", async () => {
+  const line = await open();
+  const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(crashingAtHangup)}` };
+  const agent = await line.start({ name: "Amber", flags: ["--flight-recorder", "2"], env }).whenReady();
+  const { updateId } = line.control.userSends({ threadId: agent.threadId, text: "my last words" });
+  await until("the update came", () => agent.updates.length === 1);
+  expect(flights(line.folder)).toEqual([]);
+  process.kill(agent.pid, "SIGHUP");
+  const { code } = await agent.whenExited();
+  expect(code).not.toBe(0);
+  expect(agent.output).toContain("staged/crash");
+  const [file, ...others] = flights(line.folder);
+  expect(others).toEqual([]);
+  expect(statSync(file!).mode & 0o777).toBe(0o600);
+  const { header, frames } = await readRecording(file!);
+  expect(header["source"]).toBe("flight recorder");
+  const names = framesIn(frames).flatMap((each) =>
+    each.kind === "message" && each.updates?.includes(updateId!) ? [each.name] : [],
+  );
+  expect(names).toContain("claim");
+  const text = readFileSync(file!, "utf8");
+  expect(text).not.toContain("my last words");
+  expect(text).not.toContain(token);
+});
+
 const readIfThere = (file: string): string => {
   try {
     return readFileSync(file, "utf8");
