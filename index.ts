@@ -142,7 +142,7 @@ export interface InstanceUpdate {
    * Settles it; resolves when that is on disk. `false` = it was not this instance's to settle any more: another process of
    * the seat has it. Always `true` with `ack: "auto"`. Repeating is harmless. Rejects when the store did not answer.
    */
-  ack(): Promise<boolean>;
+  readonly ack: () => Promise<boolean>;
 }
 
 /** One prompt, or one command between prompts, of a host that works in turns. */

@@ -26,7 +26,7 @@ export interface TurnOf<Update> {
   /** Aborted by `/stop`, `/abort` and `/next`. The turn is over only when its handlers have ended. */
   readonly signal: AbortSignal;
   /** Settles all its updates, as `InstanceUpdate.ack` does one. */
-  ack(): Promise<boolean>;
+  readonly ack: () => Promise<boolean>;
 }
 
 /** The queue of this instance: what was given to it and waits for its turn. Empty with `host: "updates"`. */

@@ -15,7 +15,9 @@ describeInBrowser("the inspector, live", (browser) => {
 
   test("the demo's leader is killed: on the page the role moves, the epoch rises, and the killed one comes back", async () => {
     const demo = await Demo.start();
-    onTestFinished(async () => void (await demo.stop()));
+    onTestFinished(async () => {
+      await demo.stop();
+    });
     const it = await open(demo.inspectorUrl);
     for (const name of demo.names) await it.card(name).waitFor();
     const killed = demo.leader;

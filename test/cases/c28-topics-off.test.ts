@@ -12,7 +12,7 @@ test("C28 threads/CP-8, S-106 while topics are off what agents say goes to the m
   const placesOf = (text: string) =>
     line.control
       .messages()
-      .filter((message) => message.text?.endsWith(text) === true)
+      .filter((message) => message.text.endsWith(text))
       .map((message) => [message.text, message.threadId]);
   const callsOf = (method: string) => line.control.transcript().filter((entry) => entry.method === method).length;
   const looks = callsOf("getMe");

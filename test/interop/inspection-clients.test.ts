@@ -63,7 +63,7 @@ test("a receiver of @statelyai/inspect sees the chart, the events and the states
   });
   const events = seen.flatMap((each) => (each.type === "@xstate.event" ? [each.event.type] : []));
   expect(events).toEqual(["xstate.init", "lock", "push"]);
-  const states = seen.flatMap((each) =>
+  const states = seen.flatMap((each): readonly unknown[] =>
     each.type === "@xstate.snapshot" ? [Reflect.get(each.snapshot, "value")] : [],
   );
   expect(states).toEqual([{ shut: "free" }, { shut: "held" }, "open"]);

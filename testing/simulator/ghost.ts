@@ -89,7 +89,7 @@ function createHistory(database: MemoryDatabase) {
   return {
     now,
     note: (step: Omit<LeaseStepView, "after">) => void steps.push({ ...step, after: now() }),
-    take(): LeaseHistoryView {
+    take: (): LeaseHistoryView => {
       const taken = { since, steps, now: now() };
       since = taken.now;
       steps = [];
