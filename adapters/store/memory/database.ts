@@ -169,7 +169,8 @@ export class MemoryDatabase {
   /** A new entry, or one that was set aside and returns to its old place. */
   addEntry(open: OpenEntry): void {
     const { seq, updateId } = open.entry;
-    const later = [...this.updates].filter(([other]) => other > seq);
+    // The newest of all is the usual case, and has none after it: looking would cost as much as the journal is deep.
+    const later = seq === this.lastSeq ? [] : [...this.updates].filter(([other]) => other > seq);
     for (const [other] of later) this.updates.delete(other);
     for (const [each, entry] of [[seq, open] as const, ...later]) this.updates.set(each, entry);
     this.openKeys.add(open.key);

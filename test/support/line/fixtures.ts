@@ -5,8 +5,8 @@ export const token = "700001:AAFakeFakeFakeFakeFakeFakeFakeFake0";
 export const owner = 5_550_001;
 export const stranger = 5_559_999;
 export const group = -1_009_990_001;
-/** Threads of the followers FA, FB and FC. */
-export const threads = { FA: 41, FB: 42, FC: 43 } as const;
+/** Threads of the followers FA, FB and FC; the message id after each is that of the notice in it. */
+export const threads = { FA: 41, FB: 51, FC: 61 } as const;
 
 export const strangerUser = { id: stranger, is_bot: false, first_name: "Stranger" } as const;
 const ownerUser = { id: owner, is_bot: false, first_name: "Owner" } as const;
