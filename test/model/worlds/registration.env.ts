@@ -83,8 +83,8 @@ export interface RegistrationEnv {
   readonly provision: BegunProvision | null;
   /** The thread that the begun creation is known to have made. */
   readonly made: number | null;
-  /** The instruction to delete the seat's thread. */
-  readonly cleanup: "none" | "waiting" | "deleting";
+  /** The instructions to delete threads, by thread: a seat whose thread was replaced can have an old one. */
+  readonly cleanups: Readonly<Record<number, "waiting" | "deleting">>;
   /** Threads whose deletion was confirmed to the store. */
   readonly confirmed: readonly number[];
   /** Threads of this seat at Telegram. */
@@ -153,7 +153,7 @@ export function beginning(bounds: RegistrationBounds): RegistrationEnv {
     binding: null,
     provision: null,
     made: null,
-    cleanup: "none",
+    cleanups: {},
     confirmed: [],
     threads: [],
     lastThread: 0,

@@ -53,11 +53,11 @@ export function commitOf(
     case "deleteThread":
       return deleted(env, input as ThreadOrder).map(({ env: next, answer }) => answered(next, answer));
     case "beginCleanup": {
-      const { epoch: under } = input as ThreadOrder;
+      const { epoch: under, target } = input as ThreadOrder;
       if (!rules.mayWrite(env, under)) return [answered(env, { kind: "fenced" })];
-      const answer: BeginCleanupAnswer =
-        env.cleanup === "none" ? { kind: "superseded" } : { kind: "begun", attempts: 1 };
-      const begun = env.cleanup === "none" ? env : { ...env, cleanup: "deleting" as const };
+      const isAsked = env.cleanups[target.threadId] !== undefined;
+      const answer: BeginCleanupAnswer = isAsked ? { kind: "begun", attempts: 1 } : { kind: "superseded" };
+      const begun = isAsked ? withCleanup(env, target.threadId, "deleting") : env;
       return [answered(noted(begun, under), answer)];
     }
     case "proveDeath": {
@@ -81,6 +81,12 @@ function noted(env: RegistrationEnv, presented: Epoch): RegistrationEnv {
   const current = epoch(env.epoch);
   if (presented === current) return env;
   return { ...env, wrongWrites: [{ by: instanceId("leader"), presented, current, accepted: true }] };
+}
+
+/** What is to become of a thread; null = it is not to be deleted. */
+function withCleanup(env: RegistrationEnv, thread: number, phase: "waiting" | "deleting" | null): RegistrationEnv {
+  const { [thread]: _before, ...others } = env.cleanups;
+  return { ...env, cleanups: phase === null ? others : { ...others, [thread]: phase } };
 }
 
 interface Written {
@@ -124,7 +130,9 @@ function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rule
       return { env: { ...env, registration: null }, kind: "ended" };
     }
     case "intendCleanup": {
-      const intended = { ...env, cleanup: env.cleanup === "deleting" ? env.cleanup : ("waiting" as const) };
+      const { threadId: thread } = (input as ThreadOrder).target;
+      const isKnown = env.cleanups[thread] !== undefined || env.confirmed.includes(thread);
+      const intended = isKnown ? env : withCleanup(env, thread, "waiting");
       if (orphan) return { env: intended, kind: "intended" };
       // A farewell of another generation than the one that sits must not come to this.
       const sits = env.seats[leader]?.sits ?? null;
@@ -134,11 +142,10 @@ function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rule
     case "confirmCleanup": {
       const { threadId: gone } = (input as ThreadOrder).target;
       const done = orphan ? env : withSeat(env, leader, { isCleaning: false });
-      if (env.cleanup === "none") return { env: done, kind: "superseded" };
+      if (env.cleanups[gone] === undefined) return { env: done, kind: "superseded" };
       const isBound = env.binding === gone;
       const left: RegistrationEnv = {
-        ...done,
-        cleanup: "none",
+        ...withCleanup(done, gone, null),
         confirmed: [...new Set([...env.confirmed, gone])].sort(),
         binding: isBound ? null : env.binding,
         registration: isBound ? null : env.registration,
@@ -147,8 +154,9 @@ function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rule
     }
     case "postponeCleanup": {
       const done = orphan ? env : withSeat(env, leader, { isCleaning: false });
-      if (env.cleanup === "none") return { env: done, kind: "noted" };
-      return { env: { ...done, cleanup: (input as PostponeOrder).isCertain ? "waiting" : "deleting" }, kind: "noted" };
+      const { target, isCertain } = input as PostponeOrder;
+      if (env.cleanups[target.threadId] === undefined) return { env: done, kind: "noted" };
+      return { env: withCleanup(done, target.threadId, isCertain ? "waiting" : "deleting"), kind: "noted" };
     }
     default:
       throw new Error(`the registration world answers no ${src}`);
@@ -169,14 +177,15 @@ function registered(
   const isClaimant = nameOf(token) === (env.people.B.attempts > 0 ? "B" : "A");
   if (comparesClaim && !isClaimant) return { env, kind: "superseded" };
   const before = env.registration;
-  const isGone = env.cleanup === "deleting" || env.confirmed.includes(sitter.thread.target.threadId);
+  const { threadId: thread } = sitter.thread.target;
+  const isDeleting = env.cleanups[thread] === "deleting";
+  const isGone = isDeleting || env.confirmed.includes(thread);
   if (isGone && heedsCleanup) return { env, kind: "threadGone" };
   return {
     kind: "committed",
     env: {
-      ...env,
+      ...(isDeleting ? env : withCleanup(env, thread, null)),
       registration: token,
-      cleanup: env.cleanup === "deleting" ? env.cleanup : "none",
       committed: [...new Set([...env.committed, token])].sort(),
       isInterleaved: env.isInterleaved || (!orphan && env.seats[leader]?.isCleaning === true),
       isLivingReplaced: env.isLivingReplaced || (before !== null && nameOf(before) === "B" && !isClaimant),
@@ -197,7 +206,7 @@ function deleted(
     ...env,
     threads: env.threads.filter((each) => each !== target.threadId),
     isHeldDeleted: env.isHeldDeleted || isOthers,
-    isUnproven: env.isUnproven || (isThere && env.cleanup !== "deleting"),
+    isUnproven: env.isUnproven || (isThere && env.cleanups[target.threadId] !== "deleting"),
   };
   const gone = { env: done, answer: { kind: "gone" } } as const;
   if (env.left.troubles === 0) return [gone];

@@ -87,6 +87,7 @@ export function registrationWorld(
       ...(env.people.A.is === "here" ? [] : personActions(env, "B", bounds)),
       ...env.net.map((_each, index) => delivery(env, index)),
       ...linkActions(env),
+      ...doubtActions(env),
       ...leadershipActions(env, bounds),
     ],
     commit: (env, request) => commitOf(env, request, rules),
@@ -160,6 +161,7 @@ const seatChart = (machine: AnyStateMachine) =>
       const isIn = (...states: readonly string[]): boolean => states.some((each) => snapshot.matches(each));
       const isLeaving = isIn("disconnecting");
       const isAtRest = isLeaving || isIn("vacant", "live", "suspect", "preserved", "ending", "confirmingDeath");
+      const isReplacing = snapshot.matches({ live: "replacing" });
       const { candidate, candidateThread } = rest;
       return {
         under,
@@ -167,8 +169,8 @@ const seatChart = (machine: AnyStateMachine) =>
         deferred,
         asked: isAtRest ? null : { candidate, candidateThread },
         leaving: isLeaving ? rest.leaving : null,
-        doubt: snapshot.matches({ live: "replacing" }) ? rest.doubt : null,
-        moving: snapshot.matches({ live: { replacing: "moving" } }) ? candidateThread : null,
+        doubt: isReplacing ? rest.doubt : null,
+        moving: isReplacing && !snapshot.matches({ live: { replacing: "provisioning" } }) ? candidateThread : null,
         looks: isIn("confirmingDeath") ? rest.looks : 0,
         lostThreads: isAtRest ? 0 : rest.lostThreads,
       };
@@ -268,6 +270,42 @@ function linkActions(env: RegistrationEnv): Action<RegistrationEnv>[] {
     add(`leader ${leader + 1} sees a connection of A1 close`, less, "fault", closed("A1"));
     return actions;
   });
+}
+
+/**
+ * What was sent into a thread comes back with an error. It may be late: of a thread that has been replaced since, or of a
+ * registration that has. Only what is gone is said to be gone; of any other it is at most not known.
+ */
+function doubtActions(env: RegistrationEnv): Action<RegistrationEnv>[] {
+  if (env.left.doubts === 0) return [];
+  const less = spend(env, "doubts");
+  const everMade = Array.from({ length: env.lastThread }, (_each, index) => index + 1);
+  return env.seats.flatMap(({ isUp }, leader) =>
+    isUp
+      ? env.committed.flatMap((token) =>
+          everMade.flatMap((thread) =>
+            (env.threads.includes(thread) ? (["suspect"] as const) : (["gone", "suspect"] as const)).map(
+              (kind): Action<RegistrationEnv> => ({
+                name: `a call of ${token} finds thread ${thread} ${kind} at leader ${leader + 1}`,
+                kind: "fault",
+                env: less,
+                orders: [
+                  {
+                    kind: "send",
+                    place: seatPlace(leader),
+                    event: {
+                      type: "thread.doubted",
+                      generation: generation(token),
+                      doubt: { target: threadOf(thread).target, kind, reason: "" },
+                    },
+                  },
+                ],
+              }),
+            ),
+          ),
+        )
+      : [],
+  );
 }
 
 function leadershipActions(env: RegistrationEnv, bounds: RegistrationBounds): Action<RegistrationEnv>[] {
