@@ -29,5 +29,5 @@ test("a follower registers, sends into its thread and leaves; both sides print e
       expect(printed).toContain(`"kind":"${kind}"`);
     expect(printed).not.toContain("hush-hush");
   }
-  expect(follower).toContain('the call: {"kind":"ok","result":{"message_id":901}}');
+  expect(follower).toMatch(/the call: \{"kind":"ok","result":\{"message_id":\d+\}\}/);
 });
