@@ -18,6 +18,7 @@ describe("the registration world", { timeout: 30_000 }, () => {
     { what: "death and return", bounds: { deaths: 1, closings: 1, unprovable: 1, losses: 1 } },
     { what: "farewells", bounds: { farewells: 1, closings: 1, losses: 1 } },
     { what: "a thread whose making is in doubt", bounds: { impatience: 1, troubles: 2 } },
+    { what: "a thread that the user deletes", bounds: { attempts: 1, deletions: 1, doubts: 2, commitLosses: 1 } },
     { what: "a change of leader", bounds: { leaders: 2, impatience: 1, crashes: 1 } },
   ] as const)("holds through $what", ({ bounds }) => {
     const result = explore(registrationWorld({ ...quietRegistration, ...bounds }));
@@ -63,6 +64,12 @@ const seeded: readonly {
     rules: {
       provisioning: patched(provisioningMachine, "states/creating/invoke/onDone/2/target", () => "abandoning"),
     },
+    breaks: "provisioning/neverTwoThreads",
+  },
+  {
+    fault: "a thread that is only doubted is taken for gone",
+    bounds: { attempts: 1, doubts: 1 },
+    rules: { provisioning: patched(provisioningMachine, "states/beginning/always/1/target", () => "losing") },
     breaks: "provisioning/neverTwoThreads",
   },
   {
