@@ -140,6 +140,12 @@ test("a call while Telegram cannot be reached ends as notSent, never as a refusa
   control().refuseConnections({ ms: 10 * 60_000 });
   // A call on a connection that breaks under it would rightly be ambiguous: the leader must have lost its connections.
   await until("the leader has noticed", async () => (await status()).polling.health === "Telegram not reachable");
+  const kindOf = (error: unknown): string => (error instanceof CallError ? error.outcome.kind : String(error));
+  await until("no connection is left", async () => {
+    const sent = await leader.call("getMe", {}).then(() => "ok", kindOf);
+    expect(["ambiguous", "notSent"]).toContain(sent);
+    return sent === "notSent";
+  });
   for (const instance of [leader, follower]) {
     const startedAt = performance.now();
     const outcome = await instance.call("sendMessage", { text: "into the void" }).catch((error: unknown) => error);
