@@ -8,7 +8,8 @@
  * 1. Content and secrets are recognised by field, wherever it lies: in definitions, contexts, events, outputs, errors, and inside
  *    texts that are JSON (a journal entry's body).
  * 2. Lengths are kept: `<12 characters>` tells as much as somebody who debugs needs.
- * 3. Names of threads, seats and charts are the operator's own words and are shown.
+ * 3. What lies deeper than is looked at is not shown.
+ * 4. Names of threads, seats and charts are the operator's own words and are shown.
  */
 
 /** Bot API fields that hold what somebody wrote, and a call's own of the same kinds. */
@@ -36,6 +37,22 @@ const contentFields: ReadonlySet<string> = new Set([
   "invite_link",
   "bio",
   "email",
+  "button_text",
+  "option_text",
+  // Of rich messages (`RichText`, `RichBlock`, `InputRichMessage`).
+  "html",
+  "markdown",
+  "alternative_text",
+  "summary",
+  "credit",
+  "expression",
+  "email_address",
+  "bank_card_number",
+  "hashtag",
+  "cashtag",
+  "bot_command",
+  "anchor_name",
+  "reference_name",
 ]);
 /** Bot API fields that say who somebody is. */
 const nameFields: ReadonlySet<string> = new Set([
@@ -46,10 +63,26 @@ const nameFields: ReadonlySet<string> = new Set([
   "forward_sender_name",
   "sender_user_name",
   "custom_title",
+  "active_usernames",
+  "suggested_name",
+  "suggested_username",
+  "sender_tag",
+]);
+/** Bot API fields whose whole value, numbers included, says where or who somebody is. */
+const privateFields: ReadonlySet<string> = new Set([
+  "location",
+  "latitude",
+  "longitude",
+  "birthdate",
+  "order_info",
+  "shipping_address",
+  "passport_data",
 ]);
 /** Ours: what opens a connection. A follower's context holds its leader's, which the process's own list does not know. */
 const secretFields: ReadonlySet<string> = new Set(["secret", "auth", "token", "secret_token", "password"]);
 const depthMax = 12;
+/** How an object, or a list of objects, lists or texts, begins. */
+const jsonForm = /^\s*(?:\{\s*"|\[\s*["[{])/;
 
 const lengthNote = (text: string): string => `<${text.length} character${text.length === 1 ? "" : "s"}>`;
 
@@ -63,21 +96,27 @@ export interface RedactOptions {
 export function inspectorRedact({ plain, showTexts = false }: RedactOptions): (value: unknown) => unknown {
   const walk = (value: unknown, key: string, depth: number): unknown => {
     if (typeof value === "string") return ofText(value, key, depth);
-    if (typeof value !== "object" || value === null || depth >= depthMax) return value;
+    if (typeof value !== "object" || value === null) return value;
+    // What was not looked at is not shown: JSON within a text may nest as deep as whoever wrote it likes.
+    if (depth >= depthMax) return "<too deep>";
+    // Texts in a list are what the list is: a `RichText` may be a list of texts.
     if (Array.isArray(value)) return value.map((item) => walk(item, key, depth + 1));
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, ofField(name, item, depth)]));
   };
   const ofField = (name: string, item: unknown, depth: number): unknown => {
-    if (secretFields.has(name)) return item === null || item === undefined || item === "" ? item : "<redacted>";
-    if (nameFields.has(name) && typeof item === "string") return lengthNote(item);
-    if (contentFields.has(name) && typeof item === "string") return showTexts ? item : lengthNote(item);
-    return walk(item, name, depth + 1);
+    const isKept = secretFields.has(name) || privateFields.has(name);
+    if (!isKept) return walk(item, name, depth + 1);
+    return item === null || item === undefined || item === "" ? item : "<redacted>";
   };
   const ofText = (text: string, key: string, depth: number): unknown => {
-    if (key !== "body" && key !== "payload" && !/^[[{].*"update_id"/s.test(text)) return text;
+    if (nameFields.has(key)) return lengthNote(text);
+    if (contentFields.has(key)) return showTexts ? text : lengthNote(text);
+    if (key !== "body" && key !== "payload" && !jsonForm.test(text)) return text;
     try {
       const inner: unknown = JSON.parse(text);
-      return typeof inner === "object" && inner !== null ? JSON.stringify(walk(inner, "", depth + 1)) : text;
+      return typeof inner === "object" && inner !== null
+        ? JSON.stringify(walk(inner, "", depth + 1))
+        : lengthNote(text);
     } catch {
       // Cut by a limit on length, or no JSON: what it is cannot be told, so it is not shown.
       return lengthNote(text);
