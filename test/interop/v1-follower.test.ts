@@ -76,7 +76,9 @@ test("protocol/S-40 what a program does with the thread that it was told changes
   for (const told of [ready.thread, leader.thread]) Object.assign(told?.target ?? {}, { threadId: 1 });
   expect(leader.thread?.target.threadId).toBe(real);
   await leader.call("sendMessage", { text: "hi" });
-  const texts = emulator.control.messages({}).filter((message) => message.from.isBot && !message.service && !isNotice(message));
+  const texts = emulator.control
+    .messages({})
+    .filter((message) => message.from.isBot && !message.service && !isNotice(message));
   expect(texts.map(({ text, threadId }) => [text, threadId])).toEqual([["hi", real]]);
 });
 
