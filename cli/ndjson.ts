@@ -54,7 +54,8 @@ export async function runNdjson(options: InstanceOptions, { input, output }: Ndj
   };
   process.once("SIGTERM", stop);
   process.once("SIGINT", stop);
-  output.once("error", stop);
+  // Each line that a reader who has gone leaves unwritten fails anew, also those of the way out.
+  output.on("error", stop);
   const lines = createInterface({ input, crlfDelay: Infinity });
   lines.on("line", (line) => {
     session.onLine(line);

@@ -197,6 +197,20 @@ test("garbage on stdin is answered as such, an ack of nothing too, and the line 
   await expectServed(line, "after the long line");
 });
 
+test("a reader of stdout that goes away: the instance stops in order, without a word of a defect, and the next one leads at once", async () => {
+  const line = await open();
+  const [alpha] = await line.startAll(["alpha"]);
+  const { threadId } = alpha!;
+  const before = alpha!.output;
+  alpha!.closeOutput();
+  // More than one line that fails to be written.
+  for (let i = 0; i < 5; i += 1) alpha!.write("garbage");
+  expect(await alpha!.whenExited()).toMatchObject({ code: 0, signal: null });
+  expect(alpha!.output.slice(before.length)).not.toMatch(/EPIPE|\bat .*:\d+:\d+/);
+  const next = await line.start({ name: "alpha" }).whenReady();
+  expect([next.role, next.threadId]).toEqual(["leader", threadId]);
+});
+
 test("the token stands in no file of the state folder, in no status and in no process's output", async () => {
   const line = await open();
   const [alpha] = await line.startAll(["alpha"], { flags: ["--log-level", "debug"] });

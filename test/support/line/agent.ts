@@ -180,6 +180,11 @@ export class Agent {
     this.child.stdin?.end();
   }
 
+  /** From now on nobody reads what it writes to stdout: each write of it fails with EPIPE. */
+  closeOutput(): void {
+    this.child.stdout?.destroy();
+  }
+
   signal(signal: NodeJS.Signals): void {
     if (this.isRunning) this.child.kill(signal);
   }
