@@ -329,7 +329,7 @@ describe("classic: a bot without topics", () => {
     expect(running(chart)).toEqual(["dispatcher", "poller"]);
   });
 
-  it("protocol/S-99 switches to the bus only after its poller is silent", () => {
+  it("protocol/S-99, H-4 switches to the bus only after its poller is silent", () => {
     const chart = switching();
     expect(chart.told).toEqual([{ to: "poller", event: { type: "polling.stop" } }]);
     expect(chart.state).toBe("dormant.polled.stoppingClassic");

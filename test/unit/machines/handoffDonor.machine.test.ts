@@ -17,7 +17,7 @@ const recall = (play: Play) => play.send({ type: "offer.recall" });
 const returned = (reason: string) => ({ kind: "returned", reason });
 
 describe("an offer that stands", () => {
-  it("is looked at until the store says that another instance has the work", () => {
+  it("protocol/P-46: is looked at until the store says that another instance has the work", () => {
     const play = looking();
     expect(play.requests).toEqual({ findStanding: { id } });
     play.answer("findStanding", { kind: "open" }).after("lookInterval").fail("findStanding");

@@ -140,7 +140,7 @@ describe("standing", () => {
     expect(owner.state).toBe("observing.resting");
   });
 
-  it("protocol/S-49, EL-3 waits for it one grace, not longer", () => {
+  it("protocol/S-49, EL-3, P-55 waits for it one grace, not longer", () => {
     const owner = start().answer("readOwner", sight("inactive", { isPreceded: true }));
     owner.after("agreementInterval").answer("readOwner", sight("inactive", { isPreceded: true }));
     expect(owner.state).toBe("standing.standing");

@@ -102,7 +102,7 @@ test("protocol/S-55 of many that take an empty slot at once exactly one wins", a
 });
 
 describe("protocol/S-63 a guard that is left", () => {
-  test("by a dead process is recovered", async () => {
+  test("protocol/T-4: by a dead process is recovered", async () => {
     const { guard, store } = place();
     plantGuard(guard, deadPid);
     await store.change(write());
@@ -123,7 +123,7 @@ describe("protocol/S-63 a guard that is left", () => {
     ["malformed", (guard: string) => plantGuard(guard, deadPid, Date.now(), "owner.json")],
     ["under another generation's name", (guard: string) => plantGuard(guard, deadPid, 1, `owner.${randomUUID()}.json`)],
     ["as a plain file", (guard: string) => writeFileSync(guard, "{}")],
-  ])("%s is not touched, and the transaction times out", async (_, plant) => {
+  ])("protocol/T-2, T-5, P-7: %s is not touched, and the transaction times out", async (_, plant) => {
     const { guard, store } = place();
     plant(guard);
     await expect(store.change(write())).rejects.toThrow(`Timed out acquiring Telegram lock transaction: ${guard}`);
@@ -154,7 +154,7 @@ test("protocol/S-64 a guard that was replaced while it was reclaimed survives", 
   expect(existsSync(guard)).toBe(true);
 });
 
-test("protocol/S-65 a release that finds another owner's guard fails and leaves it", async () => {
+test("protocol/S-65, T-3 a release that finds another owner's guard fails and leaves it", async () => {
   const { guard } = place();
   const held = new TransactionGuard(guard, { clock, pids });
   const owner = await held.acquire();
@@ -177,7 +177,7 @@ describe.each([
   ["[1]", "no object"],
   ["\0\0\0\0", "zeros"],
 ])("protocol/S-66, C68 a store file that is %j (%s)", (text) => {
-  test("aborts a transaction, is left as it is, and the guard is free again", async () => {
+  test("protocol/T-7, P-7: aborts a transaction, is left as it is, and the guard is free again", async () => {
     const { file, guard, store } = place();
     writeFileSync(file, text);
     await expect(store.change(write())).rejects.toThrow("no JSON object");

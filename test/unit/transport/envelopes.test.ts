@@ -261,7 +261,7 @@ test("protocol/W-2, W-3: one line, one LF, no LF inside", () => {
   expect(parseEnvelope(line.slice(0, -1))).toEqual(callApi("a", ["two\nlines\r\n", "\u2028"]));
 });
 
-test("protocol/S-18: a secret of equal length but different, shorter, or missing is refused", () => {
+test("protocol/S-18, A-4: a secret of equal length but different, shorter, or missing is refused", () => {
   expect(sameSecret(auth, auth)).toBe(true);
   expect(sameSecret("t".repeat(43), auth)).toBe(false);
   expect(sameSecret("s".repeat(42), auth)).toBe(false);

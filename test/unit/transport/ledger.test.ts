@@ -37,7 +37,7 @@ function ledgerOf(entriesMax: number, weightMax = Number.POSITIVE_INFINITY) {
 }
 
 describe("request ledger", () => {
-  test("protocol/W-23: a known request gets the stored answer, pending or settled, and runs once", async () => {
+  test("protocol/W-23, P-20: a known request gets the stored answer, pending or settled, and runs once", async () => {
     const { admit, settle, runs } = ledgerOf(4);
     const first = admit("a");
     const second = admit("a");
@@ -48,7 +48,7 @@ describe("request ledger", () => {
     expect(second.kind === "repeated" && (await second.answer)).toBe("x");
     expect(runs()).toBe(1);
   });
-  test("protocol/W-24: another fingerprint collides and disturbs nothing", async () => {
+  test("protocol/W-24, P-21: another fingerprint collides and disturbs nothing", async () => {
     const { admit, settle, runs } = ledgerOf(4);
     admit("a");
     expect(admit("a", "other").kind).toBe("collision");
@@ -56,7 +56,7 @@ describe("request ledger", () => {
     expect(admit("a").kind).toBe("repeated");
     expect(runs()).toBe(1);
   });
-  test("protocol/W-25: at capacity the oldest settled goes; all in flight is full", async () => {
+  test("protocol/W-25, P-22: at capacity the oldest settled goes; all in flight is full", async () => {
     const { admit, settle, ledger } = ledgerOf(3);
     for (const key of ["a", "b", "c"]) admit(key);
     expect(admit("d").kind).toBe("full");

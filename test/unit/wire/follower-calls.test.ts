@@ -228,7 +228,7 @@ test("protocol/O-17: once another process has taken our owner record no call of 
   expect(made()).toHaveLength(1);
 });
 
-test("protocol/S-89, MO-4, MO-5: an edit of an unowned message is refused; what the seat sent before its replacement is still its own", async () => {
+test("protocol/S-89, P-49, MO-4, MO-5: an edit of an unowned message is refused; what the seat sent before its replacement is still its own", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   const neighbour = await seated(world, { pid: 2002 });

@@ -5,7 +5,7 @@ import type { Envelope } from "../../../machines/wire/envelopes.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
 import { owner, seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
 
-test("protocol/S-20: an ack sent as a request is refused before authentication, and relayed to nobody", async () => {
+test("protocol/S-20, A-8: an ack sent as a request is refused before authentication, and relayed to nobody", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   for (const auth of [secret, "wrong", undefined]) {
@@ -31,7 +31,7 @@ test.each([
   ["shorter", "short"],
   ["missing", undefined],
 ])(
-  "protocol/S-18, S-19 and P-23: with a secret that is %s nothing is answered but that, nothing changes, and it is counted",
+  "protocol/S-18, S-19, A-5, A-7 and P-23: with a secret that is %s nothing is answered but that, nothing changes, and it is counted",
   async (_, auth) => {
     const world = await startLeader();
     const peer = await seated(world);
