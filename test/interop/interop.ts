@@ -79,13 +79,17 @@ function wantedFrom(values: Values): Wanted | string {
   return { as, socket: path.resolve(socket), secret, chat, name, say, isLeaving, seconds };
 }
 
+/** Control characters of a foreign line as JSON writes them: raw, they would steer the terminal. */
+const printable = (line: string): string =>
+  line.replaceAll(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 /** Each line as it is on the wire, with where it went; whatever holds the secret holds "[secret]" instead. */
 function printer(secret: string): FrameTap {
   const hidden = JSON.stringify(secret).slice(1, -1);
   return ({ address, end, direction, line }) => {
     const arrow = direction === "in" ? "<" : ">";
     const shown = line.replaceAll(hidden, "[secret]").replaceAll(/("auth":")[^"]*/g, "$1[secret]");
-    console.log(`${new Date().toISOString()} ${end} ${address} ${arrow} ${shown}`);
+    console.log(`${new Date().toISOString()} ${end} ${address} ${arrow} ${printable(shown)}`);
   };
 }
 
