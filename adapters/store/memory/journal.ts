@@ -1,8 +1,7 @@
 /**
  * The journal in memory.
  *
- * Owns: admission, heads, the leader's ends. Does not own: claims (`work.ts`). The rules are the SQLite twin's; expired
- * tombstones are removed in order of settlement, which is close enough since they count no more.
+ * Owns: admission, heads, the leader's ends. Does not own: claims (`work.ts`). The rules are the SQLite twin's.
  */
 import { journalSeq, type JournalSeq, type Lane } from "../../../machines/ids.ts";
 import type { AdmittedUpdate, JournalEntry, JournalStore } from "../../../services/ports.ts";
@@ -33,13 +32,11 @@ function add(db: MemoryDatabase, key: string, update: AdmittedUpdate, nowMs: num
   db.addEntry({ key, claim: null, offer: null, lastFailure: null, entry: { seq, updateId, lane, body, ...times } });
 }
 
+/** The oldest first, like the SQLite twin: who settles under a clock that was set back is not last in the map and yet old. */
 function prune(db: MemoryDatabase, nowMs: number, removedMax: number): void {
-  let left = removedMax;
-  for (const [key, settledAtMs] of db.tombstones) {
-    if (left === 0 || isRemembered(settledAtMs, nowMs)) return;
-    db.removeTombstone(key);
-    left -= 1;
-  }
+  const expired = [...db.tombstones].filter(([, settledAtMs]) => !isRemembered(settledAtMs, nowMs));
+  expired.sort(([, one], [, other]) => one - other);
+  for (const [key] of expired.slice(0, removedMax)) db.removeTombstone(key);
 }
 
 type HeadsRequest = Parameters<JournalStore["heads"]>[0];

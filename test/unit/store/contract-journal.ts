@@ -116,6 +116,21 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await the.admit(store, epoch, [the.update(1)], laterMs + tombstoneKeepMs - 1)).toMatchObject({ added: 0 });
   });
 
+  test("an expired tombstone goes with the next batch, also one that was settled later under an earlier clock", async ({
+    store,
+  }) => {
+    const epoch = await leadRegistered(store);
+    await the.admit(store, epoch, [the.update(1), the.update(2)]);
+    await settle(store, 1, the.startMs);
+    const longAgoMs = the.startMs - tombstoneKeepMs;
+    await settle(store, 2, longAgoMs);
+    const claimant = the.claimant(1, 1, "g1", `a-2-${longAgoMs}`);
+    const again = { ...the.plainly, updateId: updateId(2), seq: journalSeq(2), claimant };
+    expect(await store.work.claim(again)).toEqual({ kind: "settledByUs" });
+    await the.admit(store, epoch, []);
+    expect(await store.work.claim(again)).toEqual({ kind: "settled" });
+  });
+
   test("an empty batch moves the cursor", async ({ store }) => {
     const epoch = await the.lead(store, 1);
     const request = { epoch, updates: [], cursor: updateId(40), nowMs: the.startMs };
