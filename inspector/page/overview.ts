@@ -5,7 +5,7 @@ import type { VNode } from "./element.ts";
 import type { ActorState, SourceState, State } from "./model.ts";
 import { chosen, cursor, goTo, here, history, judge, nowMs, server, show, stateHere } from "./store.ts";
 import { button, fact, pill } from "./ui.ts";
-import { actorName, fieldOf, rowsOf, seatName, spanText, textOf, valueText } from "./words.ts";
+import { actorName, clockText, fieldOf, rowsOf, seatName, spanText, textOf, valueText } from "./words.ts";
 
 const leaseMs = 6_000;
 
@@ -84,6 +84,7 @@ function instance(source: SourceState, actors: readonly ActorState[], state: Sta
           "since",
           own === undefined ? "–" : own.sinceMs === null ? "before we looked" : spanText(nowMs() - own.sinceMs),
         ),
+        ...leadingFact(source, state),
         ...fact("epoch", textOf(fieldOf(own?.context, "epoch"))),
         ...fact("process", textOf(source.pid)),
         ...fact(
@@ -99,6 +100,14 @@ function instance(source: SourceState, actors: readonly ActorState[], state: Sta
       button("Show its chart", openChart(own), { disabled: own === undefined }),
     ],
   );
+}
+
+/** Since when it leads, as the store has it: known of one that led before anybody looked. */
+function leadingFact(source: SourceState, state: State): VNode[] {
+  const leader = fieldOf(state.line, "leader");
+  const sinceMs = fieldOf(leader, "sinceMs");
+  if (source.isGone || fieldOf(leader, "instanceId") !== source.id || typeof sinceMs !== "number") return [];
+  return fact("leads", `for ${spanText(Math.max(0, nowMs() - sinceMs))}, since ${clockText(sinceMs)}`);
 }
 
 function leaseBar(state: State): VNode {

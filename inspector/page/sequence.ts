@@ -35,6 +35,13 @@ function isWanted(each: Exchange): boolean {
   return words.every((word) => text.includes(word));
 }
 
+/** Why there is nothing: nothing came, or what came is not wanted. */
+function emptyText(isAnySeen: boolean): string {
+  if (messageSearch.value.trim() !== "") return "No message like this has been seen.";
+  if (!isAnySeen) return "No message has been seen yet. What comes appears here.";
+  return "Nothing but what the boxes above leave out has been seen yet. What comes appears here.";
+}
+
 export function Sequence(): VNode {
   const state = stateHere();
   const all = tick.value >= 0 ? exchanges.list : [];
@@ -71,7 +78,7 @@ export function Sequence(): VNode {
       check("heartbeats and empty polls", withRoutine.value, (isOn) => (withRoutine.value = isOn)),
     ]),
     rows.length === 0
-      ? h("p", { class: "muted" }, "No message like this has been seen.")
+      ? h("p", { class: "muted" }, emptyText(all.length > 0))
       : lanesView({ label: "messages", rows, state }),
   ]);
 }

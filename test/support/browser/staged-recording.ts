@@ -21,7 +21,14 @@ const seatOf = (id: string): string => `manual:0123456789abcdef:${names[id] ?? i
 
 const lineUnder = (epoch: number, leader: string, alive: readonly string[]) => ({
   epoch,
-  leader: { instanceId: leader, pid: Number.parseInt(leader), process: "alive", leaseRemainingMs: 4_700, renewals: 3 },
+  leader: {
+    instanceId: leader,
+    pid: Number.parseInt(leader),
+    process: "alive",
+    sinceMs: 850,
+    leaseRemainingMs: 4_700,
+    renewals: 3,
+  },
   cursor: 810_000_008,
   seats: everybody.map((id) => ({
     seat: seatOf(id),
