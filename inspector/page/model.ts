@@ -128,7 +128,9 @@ export function fold(state: State, frame: Frame): void {
     case "event": {
       const key = keyOf(frame.from, frame.actor.session);
       const known = state.actors.get(key);
-      if (known !== undefined) state.actors.set(key, { ...known, unanswered: typeOf(frame.event) });
+      const type = typeOf(frame.event);
+      // Being started asks nothing of a chart.
+      if (known !== undefined && type !== "xstate.init") state.actors.set(key, { ...known, unanswered: type });
       return;
     }
     case "transition":

@@ -99,6 +99,47 @@ describeInBrowser("the inspector, live", (browser) => {
     expect(await barred.page.getByRole("button", { name: "Send it an event…" }).count()).toBe(0);
   });
 
+  const door = setup({
+    guards: { isKeyKnown: () => false },
+    types: { events: {} as { type: "key.turned" } },
+    delays: { closing: 3_600_000 },
+  }).createMachine({
+    id: "door",
+    initial: "shut",
+    states: {
+      shut: { on: { "key.turned": { guard: "isKeyKnown", target: "open" } }, after: { closing: "open" } },
+      open: {},
+    },
+  });
+
+  test("a timer runs down on the page, the time in a state grows, and a guard that said no is named and drawn", async () => {
+    const inspector = await startInspector({ redact: (value) => value, nowMs: () => Date.now() });
+    const { observe: inspect } = inspector;
+    const other = createActor(counter, { id: "counter", inspect }).start();
+    const it = await open(inspector.pageUrl);
+    // Made while somebody looks: how long it has been in its state is known.
+    const actor = createActor(door, { id: "door", inspect }).start();
+    onTestFinished(async () => {
+      for (const each of [actor, other]) each.stop();
+      await inspector.close();
+    });
+    await it.show("chart");
+    await it.named("actor").selectOption({ label: "door · shut" });
+    const about = it.named("the actor");
+    const left = about.locator("h3:text-is('Timers') + ul li");
+    await left.filter({ hasText: /closing: 59 min/ }).waitFor();
+    const before = await left.textContent();
+    await until("it runs down", async () => (await left.textContent()) !== before);
+    await about.locator("dd", { hasText: /^[1-9]\d*\.\d s$/ }).waitFor();
+    expect(await about.getByText("Said no").count()).toBe(0);
+    expect(await about.getByText("moved nothing").count()).toBe(0);
+    actor.send({ type: "key.turned" });
+    await about.getByText("key.turned [isKeyKnown]").waitFor();
+    await about.getByText("key.turned, which moved nothing").waitFor();
+    await it.page.locator(".arrow.refused").waitFor({ state: "attached" });
+    await it.shoot("live-timer");
+  });
+
   test("50 instances, 2,000 actors, 1,000 events a second, a chart of 320 states: no task over 200 ms", async () => {
     const crowd = await startCrowd(1_000);
     onTestFinished(() => crowd.close());

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import http from "node:http";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { chromium } from "playwright-core";
 import { WebSocket } from "ws";
 import { readRecording } from "../../inspector/replay.ts";
 import { startReplay } from "../../inspector/start-hub.ts";
@@ -13,6 +14,7 @@ import { faithfulRules, leaseWorld } from "../model/worlds/lease.world.ts";
 import type { ChatLook } from "../support/browser/chat.ts";
 import { describeInBrowser } from "../support/browser/chromium.ts";
 import { useInspectorPages, viewNames } from "../support/browser/inspector-page.ts";
+import { chromiumPath } from "../support/tools.ts";
 
 import { stageRecording } from "../support/browser/staged-recording.ts";
 import { chartContrastFaults, contrastFaults, hasFocusRing, layoutFaults } from "./in-page.ts";
@@ -326,5 +328,38 @@ describeInBrowser("the inspector over a recording", (browser) => {
       socket.once("error", (error) => resolve(error.message));
     });
     expect(refused).toContain("403");
+  });
+
+  test("in a browser whose resolver was made to call another name loopback, that name gets no page", async () => {
+    const { port } = new URL(replay.url);
+    const rebound = await chromium.launch({
+      executablePath: chromiumPath()!,
+      args: ["--host-resolver-rules=MAP rebound.example 127.0.0.1"],
+      chromiumSandbox: false,
+    });
+    try {
+      const page = await rebound.newPage();
+      const answered = page.waitForEvent("response");
+      // An answer of no bytes is no page to Chromium: it says so, once it has got it.
+      await expect(page.goto(`http://rebound.example:${port}/#token=${replay.token}`)).rejects.toThrow(
+        /ERR_HTTP_RESPONSE_CODE_FAILURE/,
+      );
+      expect((await answered).status()).toBe(403);
+      // The name is what is refused: by its own the same browser gets in.
+      const own = await rebound.newPage();
+      expect((await own.goto(replay.pageUrl))?.status()).toBe(200);
+    } finally {
+      await rebound.close();
+    }
+  });
+
+  test("since when the leader leads is read from the line, also of one that led before anybody looked", async () => {
+    const it = await open(replay.pageUrl);
+    await it.scrubTo(staged.takeover + 1);
+    await it
+      .card("Birch")
+      .locator("dd", { hasText: /^for .+, since 00:00:00\.850$/ })
+      .waitFor();
+    expect(await it.card("Cedar").getByText(", since").count()).toBe(0);
   });
 });
