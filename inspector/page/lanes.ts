@@ -44,6 +44,9 @@ function labelOf({ exchange, part }: Row): string {
   return `${name}${about}${came}${exchange.way === "host" ? "" : took}`;
 }
 
+/** Room for a label: above what it says, and within the lanes, wherever that is. */
+const labelPx = 280;
+
 interface Measure {
   readonly timePx: number;
   readonly lanePx: number;
@@ -66,7 +69,7 @@ function arrow(row: Row | undefined, lanes: readonly string[], { timePx, lanePx 
   const isBack = part === "end" ? to >= from : to < from;
   const [left, width] = [Math.min(from, to), Math.abs(to - from)];
   const room = timePx + lanes.length * lanePx;
-  const at = Math.max(timePx, Math.min(left + width / 2 - 140, room - 290));
+  const at = Math.max(timePx, Math.min(left + width / 2 - labelPx / 2, room - labelPx - 10));
   const about = [exchange.seat === null ? "" : `seat ${seatName(exchange.seat)}`, `request ${exchange.id}`]
     .filter((each) => each !== "")
     .join(", ");
@@ -79,14 +82,7 @@ function arrow(row: Row | undefined, lanes: readonly string[], { timePx, lanePx 
         { class: "muted" },
         clockText(part === "end" ? (exchange.endMs ?? undefined) : exchange.atMs).slice(timePx < 90 ? 6 : 0),
       ),
-      h(
-        "span",
-        {
-          class: `label ${width === 0 ? "own" : ""}`,
-          style: width === 0 ? { left: `${left + 12}px` } : { left: `${at}px`, width: "280px" },
-        },
-        label,
-      ),
+      h("span", { class: "label", style: { left: `${at}px`, width: `${labelPx}px` } }, label),
       width === 0
         ? h("span", { class: "point", style: { left: `${left - 4}px` } })
         : h("span", { class: `shaft ${isBack ? "back" : ""}`, style: { left: `${left}px`, width: `${width}px` } }),
@@ -105,7 +101,12 @@ export function lanesView(it: Lanes): VNode {
     ...lanes.map((id, index) =>
       h(
         "span",
-        { class: "lane-name", key: id, style: { left: `${timePx + index * lanePx + 4}px`, width: `${lanePx - 8}px` } },
+        {
+          class: "lane-name",
+          title: nameOf(history.names, id),
+          key: id,
+          style: { left: `${timePx + index * lanePx + 4}px`, width: `${lanePx - 8}px` },
+        },
         [nameOf(history.names, id), state.sources.get(id)?.isGone === true ? " (gone)" : ""],
       ),
     ),

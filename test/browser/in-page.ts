@@ -147,3 +147,13 @@ export function chartContrastFaults(): { readonly measured: number; readonly fau
   });
   return { measured: texts.length, faults };
 }
+
+/** Texts of these elements of which a part is cut off, by the element itself or by the window's edge. */
+export function cutTexts(selector: string): string[] {
+  return [...document.querySelectorAll<HTMLElement>(selector)]
+    .filter((element) => {
+      const { left, right } = element.getBoundingClientRect();
+      return element.scrollWidth > element.clientWidth || left < 0 || right > innerWidth;
+    })
+    .map((element) => element.textContent);
+}

@@ -17,7 +17,7 @@ import { useInspectorPages, viewNames } from "../support/browser/inspector-page.
 import { chromiumPath } from "../support/tools.ts";
 
 import { stageRecording } from "../support/browser/staged-recording.ts";
-import { chartContrastFaults, contrastFaults, hasFocusRing, layoutFaults } from "./in-page.ts";
+import { chartContrastFaults, contrastFaults, cutTexts, hasFocusRing, layoutFaults } from "./in-page.ts";
 
 const looks: readonly ChatLook[] = (["light", "dark"] as const).flatMap((scheme) => [
   { width: 1280, height: 800, scheme },
@@ -46,6 +46,7 @@ describeInBrowser("the inspector over a recording", (browser) => {
       const { measured, faults } = await it.page.evaluate(contrastFaults);
       expect(faults, name).toEqual([]);
       expect(measured, `${name}: texts that were measured`).toBeGreaterThan(15);
+      if (view === "sequence") expect(await it.page.evaluate(cutTexts, ".message .label"), name).toEqual([]);
       if (view !== "chart") continue;
       const drawn = await it.page.evaluate(chartContrastFaults);
       expect(drawn.faults, name).toEqual([]);
