@@ -104,6 +104,7 @@ export class Recorder implements Outlet {
       if (this.#charts.get(key) === line) return;
       this.#charts.set(key, line);
     }
+    if (this.#hasFailed) return;
     this.#put(line);
     this.#frames += 1;
     if (this.#bytes < (this.#options.fileBytesMax ?? 64 * 1_048_576)) return;
@@ -136,13 +137,13 @@ export class Recorder implements Outlet {
       rmSync(`${file}.${filesMax - 1}`, { force: true });
       for (let number = filesMax - 2; number >= 0; number -= 1)
         moveIfThere(nameOf(file, number), nameOf(file, number + 1));
+      this.#stream = this.#open();
     } catch (error) {
       this.#hasFailed = true;
       this.#options.onError?.(error instanceof Error ? error : new Error(String(error)));
       return;
     }
     this.#bytes = 0;
-    this.#stream = this.#open();
     for (const chart of this.#charts.values()) this.#put(chart);
   }
 }
