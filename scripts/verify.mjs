@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import { projectRoot, run } from "./lib/project.mjs";
 
 /** @typedef {{ name: string, commands: string[][], longCommands?: string[][], countsTests?: boolean }} Step */
-/** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
+/** @typedef {{ passed: number, failed: number, skipped: number, failures: string[] }} Counts */
 /** @typedef {{ name: string, ok: boolean, seconds: number, tests: Counts }} Outcome */
 
 const node = process.execPath;
@@ -97,14 +97,14 @@ async function runStep(/** @type {Step} */ step) {
     if (ok && command !== undefined) ok = (await run(command, args, { env })) === 0;
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  const tests = step.countsTests ? await readCounts(jsonFile) : { passed: 0, failed: 0, skipped: 0 };
+  const tests = step.countsTests ? await readCounts(jsonFile) : noTests();
   if (tests === undefined) console.error(`${step.name}: vitest wrote no result.`);
   return { name: step.name, ok: ok && tests !== undefined, seconds, tests: tests ?? noTests() };
 }
 
 /** @returns {Counts} */
 function noTests() {
-  return { passed: 0, failed: 0, skipped: 0 };
+  return { passed: 0, failed: 0, skipped: 0, failures: [] };
 }
 
 /** @returns {Promise<Counts | undefined>} undefined when vitest ended before it could write its result */
@@ -116,7 +116,22 @@ async function readCounts(/** @type {string} */ jsonFile) {
     passed: result.numPassedTests,
     failed: result.numFailedTests,
     skipped: result.numPendingTests + result.numTodoTests,
+    failures: result.testResults.flatMap(failuresOf),
   };
+}
+
+/** Each failed test of a file with the beginning of its message; the file itself when it could not be loaded. */
+function failuresOf(
+  /** @type {{ name: string, status: string, message: string, assertionResults: { status: string, fullName: string, failureMessages: string[] }[] }} */ file,
+) {
+  const name = path.relative(projectRoot, file.name);
+  const failed = file.assertionResults.filter(({ status }) => status === "failed");
+  if (failed.length === 0) return file.status === "failed" ? [`${name}: ${firstLines(file.message)}`] : [];
+  return failed.map((test) => `${name} > ${test.fullName}: ${firstLines(test.failureMessages[0] ?? "")}`);
+}
+
+function firstLines(/** @type {string} */ message) {
+  return message.split("\n").slice(0, 12).join("\n    ");
 }
 
 function report() {
@@ -126,7 +141,11 @@ function report() {
     const cells = [name.padEnd(13), (ok ? "passed" : "FAILED").padEnd(6), seconds.toFixed(1).padStart(10)];
     console.log(`${cells.join(" ")}  ${total > 0 ? String(total).padStart(5) : ""}`.trimEnd());
   }
-  const sum = (/** @type {keyof Counts} */ key) => outcomes.reduce((total, { tests }) => total + tests[key], 0);
+  // Told again at the end, where whoever reads only the end of a long log looks.
+  for (const { name, tests } of outcomes)
+    for (const failure of tests.failures) console.log(`\nfailed in ${name}: ${failure}`);
+  const sum = (/** @type {"passed" | "failed" | "skipped"} */ key) =>
+    outcomes.reduce((total, { tests }) => total + tests[key], 0);
   const passed = outcomes.filter(({ ok }) => ok).length + sum("passed");
   const failed = outcomes.filter(({ ok }) => !ok).length + sum("failed");
   const skipped = sum("skipped");
