@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import { projectRoot, run } from "./lib/project.mjs";
 
 /** @typedef {{ name: string, commands: string[][], longCommands?: string[][], countsTests?: boolean }} Step */
-/** @typedef {{ passed: number, failed: number, skipped: number, failures: string[] }} Counts */
+/** @typedef {{ passed: number, failed: number, skipped: number, failures: string[], secondTries: string[] }} Counts */
 /** @typedef {{ name: string, ok: boolean, seconds: number, tests: Counts }} Outcome */
 
 const node = process.execPath;
@@ -104,7 +104,7 @@ async function runStep(/** @type {Step} */ step) {
 
 /** @returns {Counts} */
 function noTests() {
-  return { passed: 0, failed: 0, skipped: 0, failures: [] };
+  return { passed: 0, failed: 0, skipped: 0, failures: [], secondTries: [] };
 }
 
 /** @returns {Promise<Counts | undefined>} undefined when vitest ended before it could write its result */
@@ -117,17 +117,33 @@ async function readCounts(/** @type {string} */ jsonFile) {
     failed: result.numFailedTests,
     skipped: result.numPendingTests + result.numTodoTests,
     failures: result.testResults.flatMap(failuresOf),
+    secondTries: result.testResults.flatMap(secondTriesOf),
   };
 }
 
+/** @typedef {{ status: string, fullName: string, failureMessages: string[] }} TestResult */
+/** @typedef {{ name: string, status: string, message: string, assertionResults: TestResult[] }} FileResult */
+
 /** Each failed test of a file with the beginning of its message; the file itself when it could not be loaded. */
-function failuresOf(
-  /** @type {{ name: string, status: string, message: string, assertionResults: { status: string, fullName: string, failureMessages: string[] }[] }} */ file,
-) {
-  const name = path.relative(projectRoot, file.name);
+function failuresOf(/** @type {FileResult} */ file) {
   const failed = file.assertionResults.filter(({ status }) => status === "failed");
-  if (failed.length === 0) return file.status === "failed" ? [`${name}: ${firstLines(file.message)}`] : [];
-  return failed.map((test) => `${name} > ${test.fullName}: ${firstLines(test.failureMessages[0] ?? "")}`);
+  const isUnreadable = failed.length === 0 && file.status === "failed";
+  return isUnreadable ? [`${fileOf(file)}: ${firstLines(file.message)}`] : failed.map((test) => tell(file, test));
+}
+
+/** Tests that passed, and not at the first try. */
+function secondTriesOf(/** @type {FileResult} */ file) {
+  return file.assertionResults
+    .filter(({ status, failureMessages }) => status === "passed" && failureMessages.length > 0)
+    .map((test) => tell(file, test));
+}
+
+function fileOf(/** @type {FileResult} */ file) {
+  return path.relative(projectRoot, file.name);
+}
+
+function tell(/** @type {FileResult} */ file, /** @type {TestResult} */ test) {
+  return `${fileOf(file)} > ${test.fullName}: ${firstLines(test.failureMessages[0] ?? "")}`;
 }
 
 function firstLines(/** @type {string} */ message) {
@@ -142,8 +158,10 @@ function report() {
     console.log(`${cells.join(" ")}  ${total > 0 ? String(total).padStart(5) : ""}`.trimEnd());
   }
   // Told again at the end, where whoever reads only the end of a long log looks.
-  for (const { name, tests } of outcomes)
+  for (const { name, tests } of outcomes) {
+    for (const failure of tests.secondTries) console.log(`\npassed at the second try in ${name}: ${failure}`);
     for (const failure of tests.failures) console.log(`\nfailed in ${name}: ${failure}`);
+  }
   const sum = (/** @type {"passed" | "failed" | "skipped"} */ key) =>
     outcomes.reduce((total, { tests }) => total + tests[key], 0);
   const passed = outcomes.filter(({ ok }) => ok).length + sum("passed");
