@@ -57,6 +57,7 @@ export class Hub implements Feed {
   #isLooking = false;
   #lineAtMs = 0;
   #isClosed = false;
+  #trouble: string | null = null;
 
   constructor(options: HubOptions) {
     this.#options = options;
@@ -123,20 +124,30 @@ export class Hub implements Feed {
     try {
       for (const announcement of await this.#options.find())
         if (!this.#sources.has(announcement.instance) && !this.#isClosed) this.#connect(announcement);
-      await this.#tellLine();
+      if (await this.#tellLine()) this.#trouble = null;
     } catch (error) {
-      this.#options.onTrouble?.(error instanceof Error ? error.message : String(error));
+      this.#tellTrouble(error instanceof Error ? error.message : String(error));
     }
     this.#isLooking = false;
     if (this.#isClosed || (this.#readers.size === 0 && !this.#options.eager)) return;
     this.#look = setTimeout(() => void this.#lookAround(), lookEveryMs);
   }
 
-  async #tellLine(): Promise<void> {
+  /** Once, however often it is looked around in vain; not what a look finds that is under way when all is closed. */
+  #tellTrouble(reason: string): void {
+    if (this.#isClosed || reason === this.#trouble) return;
+    this.#trouble = reason;
+    this.#options.onTrouble?.(reason);
+  }
+
+  /** False: it was not time to ask. */
+  async #tellLine(): Promise<boolean> {
     const { status, nowMs } = this.#options;
-    if (status === null || nowMs() - this.#lineAtMs < lineEveryMs) return;
+    if (status === null) return true;
+    if (nowMs() - this.#lineAtMs < lineEveryMs) return false;
     this.#lineAtMs = nowMs();
     this.#tell({ kind: "line", status: await status() });
+    return true;
   }
 
   #connect(announcement: Announcement): void {
