@@ -14,7 +14,7 @@ import { WebServer } from "./web-server.ts";
 
 const defaultRingMax = 1_000;
 /** Leaves room below a tenth for what is not measured: the counting itself, and writing to sockets. */
-const shareDefault = 0.06;
+const shareDefault = 0.03;
 
 export interface InspectorOptions {
   /** Default 0: any free port. */
@@ -35,7 +35,7 @@ export interface InspectorOptions {
    * what does not fit is left out, told as `dropped`, and made up for by snapshots. Without it nothing is left out.
    */
   readonly stopwatchMs?: () => number;
-  /** Greatest part of the time that making frames may take, above 0 and at most 1. Default 0.06. */
+  /** Greatest part of the time that making frames may take, above 0 and at most 1. Default 0.03. */
   readonly share?: number;
   /** Viewers may send events to actors. Default false. Each one is recorded in a `note` frame. */
   readonly allowSend?: boolean;

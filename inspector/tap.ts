@@ -31,7 +31,7 @@ const clientsMax = 16;
 const lineCharsMax = 65_536;
 const helloTimeoutMs = 5_000;
 const rootsMax = 10_000;
-const share = 0.06;
+const share = 0.03;
 
 export interface TapOptions {
   readonly redact: (value: unknown) => unknown;

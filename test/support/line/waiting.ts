@@ -4,7 +4,7 @@
  * Owns: the ceilings' failure, which names what did not happen. Does not own: any judgement of speed.
  */
 const lookEveryMs = 4;
-export const ceilingMs = 45_000;
+export const ceilingMs = 90_000;
 
 /** Resolves with the milliseconds until `condition` held; rejects at the ceiling with what was waited for and `state`. */
 export async function until(
