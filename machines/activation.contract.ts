@@ -76,7 +76,8 @@ export type ActivationFact =
     }
   /** Something doubts that we still lead: worth a look at the lease. */
   | { readonly type: "activation.doubted" }
-  | { readonly type: "activation.stopped" };
+  /** `thread`: what our seat has at the end, even if it was bound on the way out; null = nothing that we know of. */
+  | { readonly type: "activation.stopped"; readonly thread: BoundThread | null };
 
 export interface ActivationContext extends ActivationInput {
   readonly thread: BoundThread | null;
@@ -86,6 +87,8 @@ export interface ActivationContext extends ActivationInput {
   readonly askedDelayMs: number;
   /** What was last said against our own thread. */
   readonly doubt: ThreadDoubt | null;
+  /** Times in a row that we asked for a thread while leading, in vain. */
+  readonly refusals: number;
 }
 
 export interface SeatOwnAnswer {

@@ -5,117 +5,47 @@
  * topics: no endpoint, one poller, everything is ours) to bus leadership, and the rollback when a step fails.
  * Does not own: the lease, what any companion does inside.
  *
- * One actor per grant. Leaving `serving` closes the endpoint; leaving `polled` cuts the poll: stopping is leaving. At no
- * point do two pollers of this instance run, and the endpoint accepts nothing before our own thread is settled.
+ * One actor per grant. Leaving `serving` closes the endpoint; leaving `polled` cuts the poll: stopping is leaving, but for a
+ * moment in which a thread under way is waited for. At no point do two pollers of this instance run, and the endpoint accepts
+ * nothing before our own thread is settled.
  *
  * Invariants: instance/leadsOnlyWhatItHolds, instance/pollsOnlyAsLeader, polling/neverTwo.
  */
-import { assign, emit, sendTo, setup } from "xstate";
-import type {
-  ActivationContext,
-  ActivationEvent,
-  ActivationFact,
-  ActivationInput,
-  DispatcherCommand,
-  IdentifyAnswer,
-  OwnThreadSettled,
-  SeatOwnAnswer,
-  SeatOwnInput,
-} from "./activation.contract.ts";
+import { assign, emit, sendTo } from "xstate";
+import type { ActivationContext } from "./activation.contract.ts";
+import { chart, isAnother, provisioningOf, seatOf, troubled } from "./activation.setup.ts";
+import { mayMeanNoThreads } from "./capability.rules.ts";
 import { sameTarget } from "./ids.ts";
-import type { Epoch, ThreadTarget } from "./ids.ts";
-import type { PollingCommand } from "./polling.machine.ts";
-import { provisioningMachine } from "./provisioning.machine.ts";
-import type { ProvisioningInput, ThreadDoubt } from "./provisioning.machine.ts";
-import { companion, slot } from "./slots.ts";
 
 export * from "./activation.contract.ts";
 
-const troubled = (
-  trouble: Extract<ActivationFact, { type: "activation.troubled" }>["trouble"],
-  reason: string,
-): ActivationFact => ({ type: "activation.troubled", trouble, reason });
-
-const ownTarget = ({ doubt }: ActivationContext): ThreadTarget => {
-  if (doubt === null) throw new Error("the activation chart replaces a thread that nothing speaks against");
-  return doubt.target;
-};
-
-const base = setup({
-  // Types only: these values are never read.
-  types: {
-    input: {} as ActivationInput,
-    context: {} as ActivationContext,
-    events: {} as ActivationEvent,
-    emitted: {} as ActivationFact,
+/**
+ * While our thread is provisioned. On the way out a call may be under way that makes a thread: its answer is waited for, so
+ * that the thread is our seat's and not nobody's.
+ */
+const untilAnswered = {
+  initial: "wanted",
+  states: {
+    wanted: { on: { "activation.stop": "ending" } },
+    ending: { on: { "activation.stop": {} }, after: { quiesceLimit: "#activation.stopped" } },
   },
-  actors: {
-    identify: slot<IdentifyAnswer>("identify"),
-    provisioning: provisioningMachine,
-    /** Writes our own seat's registration under this epoch, so that we may claim what is routed to us. */
-    seatOwn: slot<SeatOwnAnswer, SeatOwnInput>("seatOwn"),
-    endpoint: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("endpoint"),
-    dispatcher: companion<DispatcherCommand, { readonly epoch: Epoch }>("dispatcher"),
-    poller: companion<PollingCommand, { readonly epoch: Epoch }>("poller"),
-    /** Takes what speaks against our own thread, from whoever sends into it; reports `thread.doubted`. */
-    ownThread: companion<OwnThreadSettled>("ownThread"),
-    /** Threads against reality, for as long as followers can reach us. */
-    reconciliation: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("reconciliation"),
-    /** Whether the chat still has threads; what it finds is for whoever makes calls. */
-    capability: companion<{ readonly type: "never" }>("capability"),
-  },
-  delays: {
-    retryPause: ({ context }) =>
-      Math.max(context.askedDelayMs, Math.min(30_000, 250 * 2 ** Math.min(7, Math.max(0, context.failures - 1)))),
-    /** Until a thread that could not be had is asked for again; meanwhile the endpoint closes for a moment. */
-    threadRetry: 5 * 60_000,
-    retryInterval: 250,
-    capabilityInterval: ({ context }) => context.capabilityMs,
-    /** For the poller to say that it has stopped; then it is cut off. */
-    quiesceLimit: 1_000,
-  },
-});
-
-const { createMachine } = base.extend({
-  actions: {
-    nudgeDispatcher: base.sendTo("dispatcher", { type: "journal.changed" }),
-    doubt: base.emit({ type: "activation.doubted" }),
-    settleThread: base.sendTo("ownThread", { type: "thread.settled" }),
-  },
-  guards: { isConflict: ({ event }) => event.type === "polling.troubled" && event.trouble === "conflict" },
-});
+} as const;
 
 /** Another poller may be another leader: look at the lease at once. */
 const doubtOnConflict = [{ guard: "isConflict", actions: "doubt" }, {}] as const;
 const epochOnly = ({ context }: { readonly context: ActivationContext }) => ({ epoch: context.epoch });
 
-const provisioningOf = (
-  { epoch, seat, me, chatId, threadName, carried }: ActivationContext,
-  doubt: ThreadDoubt | null,
-): ProvisioningInput => ({
-  epoch,
-  wish: {
-    seat,
-    instanceId: me,
-    chatId,
-    threadName,
-    role: "leader",
-    carried: doubt === null ? carried : null,
-    previous: null,
-  },
-  doubt,
-});
-const seatOf = ({ epoch, seat, thread, origin }: ActivationContext): SeatOwnInput => ({
-  epoch,
-  seat,
-  thread,
-  origin,
-  isClassic: false,
-});
-
-export const activationMachine = createMachine({
+export const activationMachine = chart.createMachine({
   id: "activation",
-  context: ({ input }) => ({ ...input, thread: null, origin: "reused", failures: 0, askedDelayMs: 0, doubt: null }),
+  context: ({ input }) => ({
+    ...input,
+    thread: null,
+    origin: "reused",
+    failures: 0,
+    askedDelayMs: 0,
+    doubt: null,
+    refusals: 0,
+  }),
   initial: "beginning",
   on: {
     "activation.stop": ".stopped",
@@ -246,10 +176,18 @@ export const activationMachine = createMachine({
 
     /** Our own thread, before anybody can reach us. */
     provisioning: {
+      ...untilAnswered,
       invoke: {
         src: "provisioning",
         input: ({ context }) => provisioningOf(context, null),
         onDone: [
+          {
+            guard: "isEnding",
+            target: "stopped",
+            actions: assign({
+              thread: ({ event: { output } }) => (output.kind === "bound" ? output.thread : null),
+            }),
+          },
           {
             guard: ({ event }) => event.output.kind === "bound",
             target: "seating",
@@ -259,6 +197,13 @@ export const activationMachine = createMachine({
             }),
           },
           { guard: ({ event }) => event.output.kind === "fenced", target: "fencedOff" },
+          // Threads may have been turned off since we asked, or before we were elected: then we lead without any.
+          {
+            guard: ({ context, event: { output } }) =>
+              context.failures === 0 && output.kind === "rejected" && mayMeanNoThreads(output.reason),
+            target: "rollingBack",
+            actions: emit(({ event: { output } }) => troubled("thread", "reason" in output ? output.reason : "")),
+          },
           // Our own thread must not keep the others from being served; we ask for it again later.
           {
             target: "seating",
@@ -268,7 +213,10 @@ export const activationMachine = createMachine({
             ],
           },
         ],
-        onError: { target: "rollingBack", actions: emit(({ event }) => troubled("thread", String(event.error))) },
+        onError: [
+          { guard: "isEnding", target: "stopped" },
+          { target: "rollingBack", actions: emit(({ event }) => troubled("thread", String(event.error))) },
+        ],
       },
     },
 
@@ -339,11 +287,20 @@ export const activationMachine = createMachine({
             },
             active: {
               invoke: { src: "ownThread", id: "ownThread" },
-              after: {
-                threadRetry: { guard: ({ context }) => context.thread === null, target: "#activation.provisioning" },
-              },
-              initial: "settled",
+              initial: "choosing",
               states: {
+                /** Passed through at once. */
+                choosing: { always: [{ guard: "isThreadless", target: "lacking" }, { target: "settled" }] },
+                /** The others are served, and we ask for a thread of our own now and then, at once when one may be had. */
+                lacking: {
+                  entry: assign({ doubt: null }),
+                  on: {
+                    "capability.judged": { guard: "hasTopics", target: "replacing" },
+                    "reconciliation.acted": { guard: "isOurThreadInSight", target: "replacing" },
+                    "thread.doubted": { actions: "settleThread" },
+                  },
+                  after: { threadRetry: "replacing" },
+                },
                 settled: {
                   on: {
                     "thread.doubted": [
@@ -357,18 +314,29 @@ export const activationMachine = createMachine({
                     ],
                   },
                 },
-                /** Our own thread is reported gone: we get another one, once, and lead on meanwhile. */
+                /** Our own thread is reported gone, or we never had one: we ask for another, once, and lead on meanwhile. */
                 replacing: {
+                  ...untilAnswered,
                   invoke: {
                     src: "provisioning",
                     input: ({ context }) => provisioningOf(context, context.doubt),
                     onDone: [
                       {
+                        guard: "isEndingWithout",
+                        target: "#activation.stopped",
+                        actions: assign({
+                          thread: ({ context, event: { output } }) =>
+                            output.kind === "bound" ? output.thread : context.thread,
+                        }),
+                      },
+                      {
                         guard: ({ context, event: { output } }) =>
-                          output.kind === "bound" && !sameTarget(output.thread.target, ownTarget(context)),
+                          output.kind === "bound" && isAnother(context, output.thread),
                         target: "moving",
                         actions: assign(({ context, event: { output } }) =>
-                          output.kind === "bound" ? { thread: output.thread, origin: output.origin } : context,
+                          output.kind === "bound"
+                            ? { thread: output.thread, origin: output.origin, refusals: 0 }
+                            : context,
                         ),
                       },
                       { guard: ({ event }) => event.output.kind === "fenced", target: "#activation.fencedOff" },
@@ -378,9 +346,10 @@ export const activationMachine = createMachine({
                         actions: "settleThread",
                       },
                       {
-                        target: "settled",
+                        target: "choosing",
                         actions: [
                           "settleThread",
+                          assign({ refusals: ({ context }) => context.refusals + 1 }),
                           emit(({ event: { output } }) =>
                             troubled(
                               "thread",
@@ -390,10 +359,17 @@ export const activationMachine = createMachine({
                         ],
                       },
                     ],
-                    onError: {
-                      target: "settled",
-                      actions: ["settleThread", emit(({ event }) => troubled("thread", String(event.error)))],
-                    },
+                    onError: [
+                      { guard: "isEndingWithout", target: "#activation.stopped" },
+                      {
+                        target: "choosing",
+                        actions: [
+                          "settleThread",
+                          assign({ refusals: ({ context }) => context.refusals + 1 }),
+                          emit(({ event }) => troubled("thread", String(event.error))),
+                        ],
+                      },
+                    ],
                   },
                 },
                 moving: {
@@ -439,6 +415,9 @@ export const activationMachine = createMachine({
       entry: [emit({ type: "activation.doubted" }), emit(troubled("fenced", "the store holds a newer epoch"))],
     },
 
-    stopped: { type: "final", entry: emit({ type: "activation.stopped" }) },
+    stopped: {
+      type: "final",
+      entry: emit(({ context }) => ({ type: "activation.stopped", thread: context.thread })),
+    },
   },
 });

@@ -15,12 +15,17 @@ export type TopicsLook = "on" | "off" | "unknown";
 
 const offTexts = ["not a forum", "topics are disabled", "threaded mode", "method is available only for"];
 
-/** Whether a refusal may mean that the chat has no threads any more. A closed thread never does (threads OP-27). */
-export function raisesDoubt(description: string, call: ApiCall): boolean {
-  if (call.body["message_thread_id"] === undefined) return false;
+/** Whether the words of a refusal may mean that the chat has no threads. A closed thread never does (threads OP-27). */
+export function mayMeanNoThreads(description: string): boolean {
   const text = description.toLowerCase().replaceAll("_", " ");
   if (text.includes("topic closed") || text.includes("thread closed")) return false;
-  return offTexts.some((off) => text.includes(off)) || provesThreadGone(description);
+  return offTexts.some((off) => text.includes(off));
+}
+
+/** Whether the refusal of a call into a thread may mean that the chat has none any more. */
+export function raisesDoubt(description: string, { body }: ApiCall): boolean {
+  if (body["message_thread_id"] === undefined) return false;
+  return mayMeanNoThreads(description) || provesThreadGone(description);
 }
 
 /** Signs that mean something in the two Markdown dialects. */

@@ -10,29 +10,16 @@
  *
  * Invariants: instance/leadsOnlyWhatItHolds, instance/pollsOnlyAsLeader.
  */
-import { assign, emit, sendTo, setup } from "xstate";
-import type { ActivationCommand } from "./activation.machine.ts";
-import { cleanupMachine, givingUp, reasonNotRemoved } from "./cleanup.machine.ts";
+import { assign, emit, sendTo } from "xstate";
+import { givingUp, reasonNotRemoved } from "./cleanup.machine.ts";
 import { epoch } from "./ids.ts";
-import type { SeatKey, ThreadTarget } from "./ids.ts";
+import type { ThreadTarget } from "./ids.ts";
 import { seatKey } from "./ids.ts";
-import type {
-  ActivationStart,
-  ClaimAnswer,
-  ClaimInput,
-  InstanceContext,
-  InstanceEvent,
-  InstanceFact,
-  InstanceInput,
-  InstanceOutput,
-  MembershipStart,
-  SeatClaims,
-} from "./instance.contract.ts";
+import type { InstanceContext, InstanceFact } from "./instance.contract.ts";
+import { chart } from "./instance.setup.ts";
 import { leaseFactsIgnored } from "./lease.machine.ts";
-import type { LeaseEvent } from "./lease.machine.ts";
 import type { Leader } from "./lease.rules.ts";
 import { chooseSeat } from "./seat.rules.ts";
-import { companion, slot } from "./slots.ts";
 
 export type {
   InstanceInput,
@@ -59,85 +46,6 @@ const leaderOf = (context: InstanceContext): Leader => {
   return context.leader;
 };
 
-const base = setup({
-  // Types only: these values are never read.
-  types: {
-    input: {} as InstanceInput,
-    context: {} as InstanceContext,
-    events: {} as InstanceEvent,
-    emitted: {} as InstanceFact,
-    output: {} as InstanceOutput,
-  },
-  actors: {
-    /** All claims under the owner of the wished seat, each with a look at its process. */
-    readSeatClaims: slot<SeatClaims, { readonly name: string | null }>("readSeatClaims"),
-    claimSeat: slot<ClaimAnswer, ClaimInput>("claimSeat"),
-    /** Resolves when no handler of the host runs any more. */
-    drainHost: slot<undefined>("drainHost"),
-    disownSeat: slot<undefined, { readonly seat: SeatKey }>("disownSeat"),
-    releaseSeat: slot<undefined, { readonly seat: SeatKey }>("releaseSeat"),
-    /** Deletes our own thread while we lead. */
-    cleanup: cleanupMachine,
-    lease: companion<LeaseEvent>("lease"),
-    membership: companion<{ readonly type: "membership.leave" }, MembershipStart>("membership"),
-    activation: companion<ActivationCommand, ActivationStart>("activation"),
-  },
-  guards: {
-    isLeavingThread: ({ context, event }) => event.type === "instance.stop" && event.leave && context.thread !== null,
-    hasThread: ({ event }) => event.type === "activation.active" && event.thread !== null,
-    isLeaving: ({ event }) => event.type === "instance.stop" && event.leave,
-    /** Another grant; or, of v1 leaders, whose epochs are no numbers, another instance or secret. */
-    isNewLeader: ({ context, event }) =>
-      event.type === "lease.observed" &&
-      (event.epoch !== context.epoch ||
-        event.holder.instanceId !== context.leader?.instanceId ||
-        event.holder.secret !== context.leader.secret),
-    isReplacedLeader: ({ context, event }) => event.type === "lease.observed" && event.epoch > context.epoch,
-  },
-  delays: {
-    retryInterval: 250,
-    doubtInterval: 100,
-    /** For a companion to finish on request; then we go without. */
-    farewellLimit: 1_000,
-    /** For handlers that still run. */
-    drainLimit: 500,
-  },
-});
-
-const chart = base.extend({
-  actions: {
-    rememberLeader: base.assign({
-      epoch: ({ context, event }) => (event.type === "lease.observed" ? event.epoch : context.epoch),
-      leader: ({ context, event }) => (event.type === "lease.observed" ? event.holder : context.leader),
-    }),
-    rememberGrant: base.assign({
-      epoch: ({ context, event }) => (event.type === "lease.granted" ? event.epoch : context.epoch),
-      leader: null,
-    }),
-    rememberThread: base.assign({
-      thread: ({ context, event }) =>
-        event.type === "activation.active" ||
-        event.type === "membership.registered" ||
-        event.type === "membership.moved"
-          ? event.thread
-          : context.thread,
-    }),
-    reportReady: base.emit(({ context }) => ({ type: "instance.ready", thread: context.thread })),
-    rememberDefect: base.assign({
-      output: ({ context, event }) =>
-        event.type === "companion.failed"
-          ? { kind: "broken", reason: `${event.companion}: ${event.reason}` }
-          : context.output,
-    }),
-    checkLease: base.sendTo("lease", { type: "lease.check" }),
-    reportTrouble: base.emit(({ event }) => ({
-      type: "instance.troubled",
-      trouble: "trouble" in event ? event.trouble : event.type,
-      reason: "reason" in event ? event.reason : "",
-    })),
-  },
-});
-
 /** On the way out nothing leads back in: whatever happens to the lease, the next step is to let go of it. */
 const farewell = {
   "lease.observed": {},
@@ -146,6 +54,9 @@ const farewell = {
   "lease.lost": "#instance.online.releasing",
   "instance.stop": {},
 } as const;
+
+/** While we lead and leave for good: what is under way for us is disowned first. */
+const partingNow = { ...farewell, "lease.granted": "disowning", "lease.lost": "disowning" } as const;
 
 export const instanceMachine = chart.createMachine({
   id: "instance",
@@ -336,7 +247,10 @@ export const instanceMachine = chart.createMachine({
                   { target: "bus" },
                 ],
                 "activation.classic": "classic",
-                "instance.stop": "#instance.online.leading.stopping",
+                "instance.stop": [
+                  { guard: "isLeaving", target: "leaving" },
+                  { target: "#instance.online.leading.stopping" },
+                ],
               },
             },
             /** Followers are served. Our own thread may still be missing; it is told when it is there. */
@@ -345,7 +259,7 @@ export const instanceMachine = chart.createMachine({
                 "activation.active": { guard: "hasThread", actions: ["rememberThread", "reportReady"] },
                 "activation.classic": "classic",
                 "instance.stop": [
-                  { guard: "isLeavingThread", target: "givingUp" },
+                  { guard: "isLeaving", target: "leaving" },
                   { target: "#instance.online.leading.stopping" },
                 ],
               },
@@ -357,26 +271,53 @@ export const instanceMachine = chart.createMachine({
                   { guard: "hasThread", target: "bus", actions: ["rememberThread", "reportReady"] },
                   { target: "bus" },
                 ],
-                "instance.stop": "#instance.online.leading.stopping",
+                "instance.stop": [
+                  { guard: "isLeaving", target: "leaving" },
+                  { target: "#instance.online.leading.stopping" },
+                ],
               },
             },
+            /** For good: once nothing of ours is under way, the thread that our seat has then goes, under our epoch. */
+            leaving: {
+              entry: sendTo("activation", { type: "activation.stop" }),
+              on: { ...partingNow, "activation.stopped": { target: "parting", actions: "rememberLastThread" } },
+              after: { farewellLimit: "parting" },
+            },
+            /** Passed through at once. */
+            parting: {
+              always: [
+                { guard: ({ context }) => context.thread !== null, target: "givingUp" },
+                { target: "disowning" },
+              ],
+            },
             givingUp: {
-              on: farewell,
+              on: partingNow,
               invoke: {
                 src: "cleanup",
                 input: ({ context }) => givingUp(context, ownThread(context)),
                 onDone: [
-                  { guard: ({ event }) => event.output.kind === "removed", target: "stopping" },
+                  { guard: ({ event }) => event.output.kind === "removed", target: "disowning" },
                   {
-                    target: "stopping",
+                    target: "disowning",
                     actions: emit(({ event: { output } }) =>
                       threadTrouble(output.kind === "removed" ? "" : reasonNotRemoved(output)),
                     ),
                   },
                 ],
-                onError: { target: "stopping", actions: emit(({ event }) => threadTrouble(String(event.error))) },
+                onError: { target: "disowning", actions: emit(({ event }) => threadTrouble(String(event.error))) },
               },
-              after: { farewellLimit: "stopping" },
+              after: { farewellLimit: "disowning" },
+            },
+            /** A thread that is being made for us even now is not wanted: that is on disk, whoever ends it. */
+            disowning: {
+              on: farewell,
+              invoke: {
+                src: "disownSeat",
+                input: ({ context }) => ({ seat: context.seat }),
+                onDone: "#instance.online.releasing",
+                onError: "#instance.online.releasing",
+              },
+              after: { farewellLimit: "#instance.online.releasing" },
             },
             /** The poll is cut and the endpoint closed before the lease goes. */
             stopping: {

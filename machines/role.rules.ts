@@ -13,6 +13,8 @@ export function roleOf(snapshot: { readonly matches: (state: RoleState) => boole
   return role === undefined ? "stopped" : role[1];
 }
 
+type LeadingState = "activating" | "bus" | "classic" | "leaving" | "parting" | "givingUp" | "disowning" | "stopping";
+
 type RoleState =
   | "starting"
   | "draining"
@@ -23,7 +25,7 @@ type RoleState =
         | "electing"
         | "releasing"
         | { readonly following: "joining" | "joined" | "leaving" }
-        | { readonly leading: "activating" | "bus" | "classic" | "givingUp" | "stopping" };
+        | { readonly leading: LeadingState };
     };
 
 const roleStates: readonly (readonly [RoleState, Role])[] = [
@@ -36,7 +38,10 @@ const roleStates: readonly (readonly [RoleState, Role])[] = [
   [{ online: { leading: "bus" } }, "leader"],
   [{ online: { leading: "classic" } }, "classic"],
   [{ online: { following: "leaving" } }, "stopping"],
+  [{ online: { leading: "leaving" } }, "stopping"],
+  [{ online: { leading: "parting" } }, "stopping"],
   [{ online: { leading: "givingUp" } }, "stopping"],
+  [{ online: { leading: "disowning" } }, "stopping"],
   [{ online: { leading: "stopping" } }, "stopping"],
   [{ online: "releasing" }, "stopping"],
   ["draining", "stopping"],

@@ -96,7 +96,9 @@ async function create(
   const { store, stage } = runtime.ports;
   const { chatId, threadName } = provision;
   const payload = { chat_id: chatId, name: threadName };
-  const answer = readCreated(await callAsLeader(runtime, { method: "createForumTopic", payload, epoch }));
+  const outcome = await callAsLeader(runtime, { method: "createForumTopic", payload, epoch });
+  if (outcome.kind === "rejected") runtime.board.topics?.hear(outcome.error.description);
+  const answer = readCreated(outcome);
   if (answer.kind !== "created") return answer;
   const made = { provisionId: provision.id, target: { chatId, threadId: answer.threadId }, threadName };
   try {

@@ -78,6 +78,8 @@ export interface TopicsJudge {
   readonly areOff: boolean;
   /** Has somebody look, and resolves with what comes of it; `on` when nothing does in time. */
   judge(): Promise<"on" | "off">;
+  /** A thread could not be made, in these words: has somebody look if they may mean that the chat has none. */
+  hear(refusal: string): void;
 }
 
 /** Facts that change while the instance lives; who writes them is named with each. */

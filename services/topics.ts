@@ -9,7 +9,7 @@
 import { canonicalInteger } from "../machines/calls.rules.ts";
 import type { Body } from "../machines/calls.rules.ts";
 import type { CapabilityFact } from "../machines/capability.machine.ts";
-import { inMainChat, raisesDoubt } from "../machines/capability.rules.ts";
+import { inMainChat, mayMeanNoThreads, raisesDoubt } from "../machines/capability.rules.ts";
 import type { CallOutcome, Clock } from "./ports.ts";
 import { chatOf, createSignal } from "./runtime.ts";
 import type { Runtime, TopicsJudge } from "./runtime.ts";
@@ -38,6 +38,10 @@ export class Topics implements TopicsJudge {
     this.verdict = verdict;
     this.judgements.fire(verdict);
     return wereOff !== this.areOff;
+  }
+
+  hear(refusal: string): void {
+    if (mayMeanNoThreads(refusal)) this.doubts.fire();
   }
 
   judge(): Promise<"on" | "off"> {

@@ -31,7 +31,7 @@ describe("our own thread is reported gone while we lead", () => {
     });
     expect(running(chart)).toEqual([...running(active())]);
     chart.send({ type: "thread.doubted", doubt });
-    expect(chart.state).toBe("serving.polled.active.replacing");
+    expect(chart.state).toBe("serving.polled.active.replacing.wanted");
   });
 
   it("we sit with the new one, tell it, and whoever waits goes on", () => {

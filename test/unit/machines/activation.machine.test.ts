@@ -129,63 +129,6 @@ describe("leading", () => {
   });
 });
 
-describe("leading without a thread of its own: the others are served all the same", () => {
-  it("says so, seats itself without one, and goes on", () => {
-    const chart = provisioning().answer("provisioning", rejected);
-    expect(chart.latest).toEqual([{ type: "activation.troubled", trouble: "thread", reason: "no rights" }]);
-    expect(chart.requests).toEqual({
-      seatOwn: { epoch: 4, seat: mySeat, thread: null, origin: "reused", isClassic: false },
-    });
-    chart.answer("seatOwn", committed).send({ type: "endpoint.open" });
-    expect(running(chart)).toEqual(companions);
-    expect(chart.send({ type: "polling.started" }).latest).toEqual([{ type: "activation.active", thread: null }]);
-  });
-
-  it("asks for the thread again after five minutes, with everything closed for a moment", () => {
-    expect(activeThreadless().timers).toEqual({ threadRetry: 5 * 60_000 });
-    const chart = activeThreadless().after("threadRetry");
-    expect(Object.keys(chart.requests)).toEqual(["provisioning"]);
-    chart.answer("provisioning", bound);
-    expect(chart.requests).toEqual({
-      seatOwn: { epoch: 4, seat: mySeat, thread: thread(), origin: "reused", isClassic: false },
-    });
-    chart.answer("seatOwn", committed).send({ type: "endpoint.open" }).send({ type: "polling.started" });
-    expect(chart.latest).toEqual([{ type: "activation.active", thread: thread() }]);
-  });
-
-  it("goes on without it when it is refused again, and asks again later", () => {
-    const chart = activeThreadless().after("threadRetry").answer("provisioning", rejected).answer("seatOwn", committed);
-    chart.send({ type: "endpoint.open" }).send({ type: "polling.started" });
-    expect(chart.latest).toEqual([{ type: "activation.active", thread: null }]);
-    expect(chart.timers).toEqual({ threadRetry: 5 * 60_000 });
-  });
-
-  it("does not ask again for a thread that it has", () => {
-    const chart = active().after("threadRetry");
-    expect(chart.state).toBe("serving.polled.active.settled");
-    expect(running(chart)).toEqual(companions);
-    expect(chart.latest).toEqual([]);
-  });
-
-  it("is not what follows a thread that is lost with the epoch, nor a provisioning that broke", () => {
-    expect(provisioning().answer("provisioning", { kind: "fenced" }).state).toBe("fencedOff");
-    expect(provisioning().fail("provisioning").state).toBe("rollingBack");
-  });
-
-  it("serves without the thread of earlier, when that is refused after a rollback", () => {
-    const chart = active().send(broke).after("retryPause").answer("identify", { kind: "topics" });
-    chart.answer("provisioning", rejected);
-    expect(chart.requests).toEqual({
-      seatOwn: { epoch: 4, seat: mySeat, thread: null, origin: "reused", isClassic: false },
-    });
-  });
-
-  it("becomes classic when the topics themselves are gone after a rollback", () => {
-    const chart = activeThreadless().send(broke).after("retryPause").answer("identify", { kind: "noTopics" });
-    expect(chart.answer("seatOwn", committed).latest).toEqual([{ type: "activation.classic" }]);
-  });
-});
-
 describe("rolling back", () => {
   it.each([
     [
@@ -334,14 +277,14 @@ describe("classic: a bot without topics", () => {
     expect(chart.told).toEqual([{ to: "poller", event: { type: "polling.stop" } }]);
     expect(chart.state).toBe("dormant.polled.stoppingClassic");
     chart.send({ type: "polling.stopped" });
-    expect(chart.state).toBe("provisioning");
+    expect(chart.state).toBe("provisioning.wanted");
     expect(running(chart)).toEqual([]);
   });
 
   it("cuts a poller off that does not say that it stopped", () => {
     expect(switching().timers).toEqual({ quiesceLimit: 1_000 });
     const chart = switching().after("quiesceLimit");
-    expect(chart.state).toBe("provisioning");
+    expect(chart.state).toBe("provisioning.wanted");
     expect(running(chart)).toEqual([]);
   });
 
@@ -356,10 +299,10 @@ describe("classic: a bot without topics", () => {
 describe("stopping is leaving", () => {
   it.each([
     ["identifying", start],
-    ["provisioning", provisioning],
     ["seating", seating],
     ["listening", listening],
     ["active", active],
+    ["leading without a thread", activeThreadless],
     ["classic", classic],
     ["protocol/O-26 switching", switching],
     ["rolling back", () => start().fail("identify")],
@@ -367,9 +310,36 @@ describe("stopping is leaving", () => {
   ])("from %s: endpoint closed, poll cut, said so", (_, reached) => {
     const chart = reached().send({ type: "activation.stop" });
     expect(chart.status).toBe("done");
-    expect(chart.latest).toEqual([{ type: "activation.stopped" }]);
+    expect(chart.latest).toEqual([{ type: "activation.stopped", thread: chart.context.thread }]);
     expect(chart.requests).toEqual({});
   });
+
+  const stop = { type: "activation.stop" } as const;
+  const asking = { provisioning, replacing: () => activeThreadless().after("threadRetry") };
+
+  it.each(Object.entries(asking))(
+    "C38 waits a moment for a thread that may be under way while %s, and says which it is",
+    (_, reached) => {
+      const chart = reached().send(stop).send(stop);
+      expect(chart.status).toBe("active");
+      expect(chart.timers).toEqual({ quiesceLimit: 1_000 });
+      chart.answer("provisioning", bound);
+      expect([chart.status, chart.latest]).toEqual(["done", [{ type: "activation.stopped", thread: thread() }]]);
+    },
+  );
+
+  it.each(Object.entries(asking))(
+    "C38 goes without one when there is none, or none in time, while %s",
+    (_, reached) => {
+      const ends = [
+        reached().send(stop).answer("provisioning", rejected),
+        reached().send(stop).fail("provisioning"),
+        reached().send(stop).after("quiesceLimit"),
+      ];
+      for (const chart of ends)
+        expect([chart.status, chart.latest]).toEqual(["done", [{ type: "activation.stopped", thread: null }]]);
+    },
+  );
 });
 
 it("reads like this from classic to the bus", () => {
@@ -391,7 +361,7 @@ it("reads like this from classic to the bus", () => {
       asks identify
     identify answered topics → dormant.polled.stoppingClassic
       tells poller polling.stop
-    polling.stopped → provisioning
+    polling.stopped → provisioning.wanted
       asks provisioning (epoch: 4, wish: …, doubt: null)
     provisioning answered bound (thread: …, origin: reused) → seating
       asks seatOwn (epoch: 4, seat: manual:profile:one, thread: …, origin: reused, isClassic: false)
@@ -412,6 +382,7 @@ it("reads like this from classic to the bus", () => {
 
 // Loaded here, so that the transitions they take count for the chart.
 await import("./activation-thread.ts");
+await import("./activation-threadless.ts");
 
 it("every transition of the chart is taken", () => {
   expect(faultsOfCoverage(activationMachine)).toEqual(noFaults);

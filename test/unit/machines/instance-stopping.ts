@@ -26,7 +26,11 @@ const release = { to: "lease", event: { type: "lease.release" } };
 const releasing = () => seeking().send(stop);
 const draining = () => releasing().send({ type: "lease.released" });
 const stopping = () => bus().send(stop);
-const givingUp = () => bus().send(leave);
+const stopped = (own = thread()) => ({ type: "activation.stopped", thread: own }) as const;
+const stoppedThreadless = { type: "activation.stopped", thread: null } as const;
+const leavingLead = () => bus().send(leave);
+const givingUp = () => leavingLead().send(stopped());
+const disowning = () => givingUp().answer("cleanup", { kind: "removed" });
 const leavingSeat = () => joined().send(leave);
 const lost = { type: "lease.lost", epoch: epoch(4) } as const;
 const standing = { type: "lease.standing" } as const;
@@ -62,7 +66,7 @@ describe("stopping", () => {
     const instance = reached().send(stop);
     expect(instance.state).toBe("online.leading.stopping");
     expect(instance.told).toEqual([{ to: "activation", event: { type: "activation.stop" } }]);
-    expect(instance.send({ type: "activation.stopped" }).told.at(-1)).toEqual(release);
+    expect(instance.send(stopped()).told.at(-1)).toEqual(release);
   });
 
   it("cuts an activation off that does not stop in time", () => {
@@ -103,7 +107,15 @@ describe("stopping", () => {
   });
 
   it("is asked once: a second request changes nothing", () => {
-    for (const instance of [stopping(), givingUp(), leavingSeat(), draining(), claiming().send(stop)]) {
+    for (const instance of [
+      stopping(),
+      leavingLead(),
+      givingUp(),
+      disowning(),
+      leavingSeat(),
+      draining(),
+      claiming().send(stop),
+    ]) {
       const { state } = instance;
       expect(instance.send(leave).state).toBe(state);
     }
@@ -145,12 +157,49 @@ describe("leaving for good", () => {
     expect(leavingSeat().after("farewellLimit").state).toBe("online.releasing");
   });
 
-  it("as the leader, deletes the own thread under its epoch, while it still leads", () => {
-    const instance = givingUp();
+  it("as the leader, deletes the own thread under its epoch, once nothing of its own is under way", () => {
+    const leaving = leavingLead();
+    expect(leaving.state).toBe("online.leading.leaving");
+    expect(leaving.told.at(-1)).toEqual({ to: "activation", event: { type: "activation.stop" } });
+    const instance = leaving.send(stopped());
     const cleanup = { epoch: 4, seat: mySeat, target: thread().target, asks: "left", seenDead: null };
-    expect(instance.requests).toMatchObject({ cleanup, activation: {} });
-    expect(instance.answer("cleanup", { kind: "removed" }).state).toBe("online.leading.stopping");
+    expect(instance.requests).toMatchObject({ cleanup });
+    expect(instance.answer("cleanup", { kind: "removed" }).state).toBe("online.leading.disowning");
     expect(instance.latest).toEqual([]);
+  });
+
+  it("C38 as the leader, deletes the thread that was made for it on the way out", () => {
+    for (const reached of [leading, threadlessBus, bus])
+      expect(
+        reached()
+          .send(leave)
+          .send(stopped(thread(9))).requests,
+      ).toMatchObject({
+        cleanup: { target: thread(9).target },
+      });
+  });
+
+  it.each([
+    ["activating", leading],
+    ["in classic", classic],
+    ["on the bus without a thread", threadlessBus],
+  ])("C38 as the leader, while %s, does not want what is still being created for it", (_, reached) => {
+    for (const instance of [
+      reached().send(leave).send(stoppedThreadless),
+      reached().send(leave).after("farewellLimit"),
+    ]) {
+      expect(instance.state).toBe("online.leading.disowning");
+      expect(instance.requests).toMatchObject({ disownSeat: { seat: mySeat } });
+    }
+  });
+
+  it.each([
+    ["is on disk", () => disowning().answer("disownSeat", undefined)],
+    ["could not be written", () => disowning().fail("disownSeat")],
+    ["takes too long", () => disowning().after("farewellLimit")],
+  ])("as the leader, lets the lease go when that %s", (_, reached) => {
+    expect(reached().state).toBe("online.releasing");
+    expect(reached().told.at(-1)).toEqual(release);
   });
 
   it.each([
@@ -162,9 +211,9 @@ describe("leaving for good", () => {
     ["the store fenced it", () => givingUp().answer("cleanup", { kind: "lostOwnership" }), "the lease was lost"],
     ["it has the thread again", () => givingUp().answer("cleanup", { kind: "held" }), "a newer registration has it"],
     ["giving it up broke", () => givingUp().fail("cleanup", new Error("broken")), "Error: broken"],
-  ])("goes on, and says so, when the own thread could not be deleted: %s", (_, failed, reason) => {
+  ])("threads/T-49 goes on, and says so, when the own thread could not be deleted: %s", (_, failed, reason) => {
     const instance = failed();
-    expect(instance.state).toBe("online.leading.stopping");
+    expect(instance.state).toBe("online.leading.disowning");
     expect(lastFact(instance)).toEqual({
       type: "instance.troubled",
       trouble: "thread",
@@ -172,29 +221,23 @@ describe("leaving for good", () => {
     });
   });
 
-  it("does not wait for ever for the own thread", () => {
-    expect(givingUp().after("farewellLimit").state).toBe("online.leading.stopping");
+  it("threads/T-49 does not wait for ever for the own thread", () => {
+    expect(givingUp().after("farewellLimit").state).toBe("online.leading.disowning");
+    expect(leavingLead().after("farewellLimit").state).toBe("online.leading.givingUp");
   });
 
-  it.each([
-    ["activating", leading],
-    ["in classic", classic],
-    ["seeking", seeking],
-  ])("is no more than stopping while %s: there is no thread to delete", (_, reached) => {
-    expect(reached().send(leave).state).toBe(reached().send(stop).state);
-  });
-
-  it("is no more than stopping on the bus while it never had a thread", () => {
-    expect(threadlessBus().send(leave).state).toBe("online.leading.stopping");
+  it("is no more than stopping while seeking: there is no thread to delete", () => {
+    expect(seeking().send(leave).state).toBe(seeking().send(stop).state);
   });
 
   it("deletes the thread that it had as a follower, even if it could not be had again as the leader", () => {
-    const instance = joined().send(granted(4)).send(activatedThreadless).send(leave);
+    const instance = joined().send(granted(4)).send(activatedThreadless).send(leave).send(stoppedThreadless);
     expect(instance.state).toBe("online.leading.givingUp");
     expect(instance.requests).toMatchObject({ cleanup: { epoch: 4, seat: mySeat, target: thread().target } });
   });
 
   it("goes on leaving whatever its activation says meanwhile", () => {
+    expect(leavingLead().send(activated).state).toBe("online.leading.leaving");
     expect(givingUp().send(activated).state).toBe("online.leading.givingUp");
   });
 });
@@ -202,23 +245,32 @@ describe("leaving for good", () => {
 describe("nothing leads back in on the way out", () => {
   const ways = [
     ["stopping to lead", stopping],
+    ["stopping to lead for good", leavingLead],
     ["giving its thread up", givingUp],
     ["leaving its leader", leavingSeat],
   ] as const;
 
-  it.each(ways)("while %s, neither a new leader nor an election changes anything", (_, reached) => {
-    const instance = reached();
-    const { state, requests, told } = instance;
-    instance.send(observed(5)).send(standing).send(stop);
-    expect([instance.state, instance.requests, instance.told]).toEqual([state, requests, told]);
-  });
+  it.each([...ways, ["disowning its seat", disowning] as const])(
+    "while %s, neither a new leader nor an election changes anything",
+    (_, reached) => {
+      const instance = reached();
+      const { state, requests, told } = instance;
+      instance.send(observed(5)).send(standing).send(stop);
+      expect([instance.state, instance.requests, instance.told]).toEqual([state, requests, told]);
+    },
+  );
 
-  it.each(ways)("while %s, a lease that is lost or granted anew is let go of at once", (_, reached) => {
-    for (const fact of [lost, granted(9)]) {
-      const instance = reached().send(fact);
-      expect(instance.state).toBe("online.releasing");
-      expect(instance.told.at(-1)).toEqual(release);
-      expect(Object.keys(instance.requests)).toEqual(["lease"]);
-    }
-  });
+  it.each([...ways, ["disowning its seat", disowning] as const])(
+    "while %s, a lease that is lost or granted anew is let go of at once",
+    (_, reached) => {
+      for (const fact of [lost, granted(9)]) {
+        const instance = reached().send(fact);
+        // What is under way for one who leaves for good is disowned on the way.
+        if (instance.state === "online.leading.disowning") instance.answer("disownSeat", undefined);
+        expect(instance.state).toBe("online.releasing");
+        expect(instance.told.at(-1)).toEqual(release);
+        expect(Object.keys(instance.requests)).toEqual(["lease"]);
+      }
+    },
+  );
 });

@@ -276,7 +276,7 @@ describe("facts that the state at hand has no use for", () => {
     { type: "activation.classic" },
     { type: "activation.troubled", trouble: "thread", reason: "" },
     { type: "activation.doubted" },
-    { type: "activation.stopped" },
+    { type: "activation.stopped", thread: null },
     { type: "companion.failed", companion: "lease", reason: "late" },
   ];
 
