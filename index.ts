@@ -241,7 +241,8 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
     incarnation: processes.own(),
     secret,
     name: options.name ?? null,
-    audience: { user: options.user, chat: chatId(options.chat ?? options.user) },
+    user: options.user,
+    chat: chatId(options.chat ?? options.user),
     identity: {
       protocolVersion,
       runtimeBuild: version,

@@ -48,6 +48,10 @@ export function statusText(status: LineStatus, nowMs: number): string {
       : `leader    pid ${String(leader.pid)}, epoch ${String(status.epoch)}, leading for ${seconds(nowMs - leader.sinceMs)}, lease ends in ${seconds(leader.leaseRemainingMs)}`,
     `polling   ${polling.health}, last success ${polled}, next update ${status.cursor === null ? "from the oldest" : String(status.cursor)}`,
     `journal   ${String(journal.waiting)} waiting, ${String(journal.claimed)} in hand, ${String(journal.deadLetters)} dead letters`,
+    ...status.chatMoves.map(
+      ({ from, to, atMs }) =>
+        `chat      ${String(from)} became ${String(to)} ${seconds(nowMs - atMs)} ago: the line works there`,
+    ),
     "seats",
     ...(status.seats.length === 0 ? ["  none"] : status.seats.map((seat) => seatLine(status, seat))),
     "dropped",

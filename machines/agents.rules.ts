@@ -67,7 +67,12 @@ export interface AgentMessage {
 }
 
 /** The turn of the user that an agent's message is to its receiver, as Telegram would have sent it. */
-export function agentUpdate(id: UpdateId, source: string, message: AgentMessage, audience: Audience): unknown {
+export function agentUpdate(
+  id: UpdateId,
+  source: string,
+  message: AgentMessage,
+  audience: Pick<Audience, "user" | "chat">,
+): unknown {
   const label = sourceLabel(source);
   const seconds = Math.floor(message.sentAtMs / 1_000);
   return {

@@ -25,6 +25,8 @@ export interface SeatClaims {
 export type InstanceEvent =
   /** `leave` also gives the thread up: it is deleted at once. */
   | { readonly type: "instance.stop"; readonly leave: boolean }
+  /** Our chat has become another. */
+  | { readonly type: "chat.moved" }
   | OwnerFact
   | MembershipFact
   | ActivationFact

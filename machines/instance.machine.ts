@@ -55,6 +55,13 @@ const farewell = {
   "instance.stop": {},
 } as const;
 
+/** The threads of the old chat are not ours: we begin to lead anew, under the grant that we have, in the new one. */
+const leadElsewhere = {
+  target: "#instance.online.leading",
+  reenter: true,
+  actions: "forgetThread",
+} as const;
+
 /** While we lead and leave for good: what is under way for us is disowned first. */
 const partingNow = { ...farewell, "lease.granted": "disowning", "lease.lost": "disowning" } as const;
 
@@ -88,6 +95,8 @@ export const instanceMachine = chart.createMachine({
     "activation.stopped": {},
     "companion.failed": {},
     "instance.stop": {},
+    // A follower follows its leader, which brings it there.
+    "chat.moved": {},
   },
   states: {
     starting: {
@@ -242,6 +251,7 @@ export const instanceMachine = chart.createMachine({
           states: {
             activating: {
               on: {
+                "chat.moved": leadElsewhere,
                 "activation.active": [
                   { guard: "hasThread", target: "bus", actions: ["rememberThread", "reportReady"] },
                   { target: "bus" },
@@ -256,6 +266,7 @@ export const instanceMachine = chart.createMachine({
             /** Followers are served. Our own thread may still be missing; it is told when it is there. */
             bus: {
               on: {
+                "chat.moved": leadElsewhere,
                 "activation.active": { guard: "hasThread", actions: ["rememberThread", "reportReady"] },
                 "activation.classic": "classic",
                 "instance.stop": [
@@ -267,6 +278,7 @@ export const instanceMachine = chart.createMachine({
             classic: {
               entry: [assign({ thread: null }), "reportReady"],
               on: {
+                "chat.moved": leadElsewhere,
                 "activation.active": [
                   { guard: "hasThread", target: "bus", actions: ["rememberThread", "reportReady"] },
                   { target: "bus" },

@@ -88,6 +88,7 @@ export const chart = base.extend({
       thread: ({ context, event }) =>
         event.type === "activation.stopped" ? (event.thread ?? context.thread) : context.thread,
     }),
+    forgetThread: base.assign({ thread: null }),
     reportReady: base.emit(({ context }) => ({ type: "instance.ready", thread: context.thread })),
     rememberDefect: base.assign({
       output: ({ context, event }) =>

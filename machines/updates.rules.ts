@@ -27,6 +27,8 @@ export interface UpdateFacts {
   readonly user: number | null;
   /** A topic was created, edited, closed or reopened. */
   readonly isTopicService: boolean;
+  /** Its chat became another, or was another before. */
+  readonly isChatMove: boolean;
 }
 
 const integer = (value: unknown): number | null => (Number.isSafeInteger(value) ? Number(value) : null);
@@ -42,6 +44,8 @@ const topicServiceFields = [
   "general_forum_topic_hidden",
   "general_forum_topic_unhidden",
 ];
+
+const chatMoveFields = ["migrate_to_chat_id", "migrate_from_chat_id"];
 
 /** A person: an id and not a bot, and not speaking as a chat (anonymous admins and channels do). */
 function personOf(carrier: Fields, message: Fields | null): number | null {
@@ -72,6 +76,7 @@ export function readUpdate(update: unknown): UpdateFacts | null {
     message: about === null ? null : messageId(about),
     user: personOf(carrier, kind === "callback_query" ? null : message),
     isTopicService: kind === "message" && topicServiceFields.some((field) => carrier[field] !== undefined),
+    isChatMove: kind === "message" && chatMoveFields.some((field) => carrier[field] !== undefined),
   };
 }
 
@@ -85,6 +90,7 @@ export const unreadable = (id: UpdateId): UpdateFacts => ({
   message: null,
   user: null,
   isTopicService: false,
+  isChatMove: false,
 });
 
 /** Updates of one lane run in order: a thread, or what a chat has outside its threads. */
@@ -113,15 +119,19 @@ export interface Audience {
   readonly user: number;
   /** The only chat whose updates have effects. */
   readonly chat: ChatId;
+  /** Ids that it had before: what was written there is ours. */
+  readonly former: readonly ChatId[];
 }
 
 /** Why an update has no effect, for the counter; null when it may have one. Decided before anything else happens. */
 export function dropReason(facts: UpdateFacts, audience: Audience): string | null {
+  const isOurs = facts.chat === audience.chat || audience.former.some((former) => former === facts.chat);
+  if (facts.isChatMove && isOurs) return "chat-moved";
   // Telegram's own notices about topics have no author to check; they cause no effect either.
   if (facts.isTopicService && facts.chat === audience.chat) return "topic-service-message";
   if (facts.user !== audience.user) return "unauthorized";
   if (facts.routed === null) return `not-handled:${facts.kind}`;
-  if (facts.chat !== audience.chat) return "foreign-chat";
+  if (!isOurs) return "foreign-chat";
   return null;
 }
 

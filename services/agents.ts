@@ -12,7 +12,7 @@ import type { BoundThread, Epoch } from "../machines/ids.ts";
 import { laneOf, readUpdate } from "../machines/updates.rules.ts";
 import type { AgentSelector } from "../machines/wire/envelopes.ts";
 import type { Desk, LiveAgent, RouteAnswer, RouteRequest } from "./desk.ts";
-import { chatOf } from "./runtime.ts";
+import { audienceOf, chatOf } from "./runtime.ts";
 import type { Runtime, Signal } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
 
@@ -35,13 +35,13 @@ export class AgentDesk implements Desk {
 
   /** Null when the selector means nobody, several, or the one who asks. */
   resolve(by: BoundThread, selector: AgentSelector): LiveAgent | null {
-    const chat = chatOf(this.runtime.settings);
+    const chat = chatOf(this.runtime);
     return agentMeant(this.candidates(), selector, { by: by.target, chat });
   }
 
   /** Rejects only when the store did not answer. */
   async route({ sender, from, requestId, message }: RouteRequest): Promise<RouteAnswer> {
-    const { ports, settings } = this.runtime;
+    const { ports } = this.runtime;
     const answer = (said: RouteAnswer, reason: string): RouteAnswer => {
       ports.counters.count("agent-message-not-routed");
       ports.stage.log.event("warn", "agent-message-not-routed", { from: sender, reason });
@@ -49,7 +49,7 @@ export class AgentDesk implements Desk {
     };
     if (this.resolve(from, message.target) === null) return answer({ kind: "gone" }, goneText);
     const id = agentUpdateId(ports.ids.sha256Hex(agentUpdateText(sender, requestId)));
-    const update = agentUpdate(id, from.threadName, message, settings.audience);
+    const update = agentUpdate(id, from.threadName, message, audienceOf(this.runtime));
     const facts = readUpdate(update);
     if (facts === null) throw new Error("an agent's message became an update that nobody can read");
     const outcome = await ports.store.journal.admit({

@@ -12,6 +12,7 @@ import type { ApiCall } from "../machines/calls.rules.ts";
 import { crossTargetDeliveryMarker, timeoutMs } from "../machines/wire/constants.ts";
 import type { Ack } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
+import { chatIsAnother, inChatOfNow } from "./chats.ts";
 import { chatOf } from "./runtime.ts";
 import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
 import { inItsThread, ownsMessages, recordMessages } from "./follower-calls.ts";
@@ -96,7 +97,7 @@ function readRefusal(ack: Ack, method: string): Try {
  */
 async function throughV1Leader(runtime: Runtime, leader: LeaderLink, place: OwnPlace, call: ApiCall): Promise<Try> {
   const thread = place.thread?.target ?? null;
-  const verdict = confineOwnCall(call, { chatId: chatOf(runtime.settings), threadId: thread?.threadId ?? null }, true);
+  const verdict = confineOwnCall(call, { chatId: chatOf(runtime), threadId: thread?.threadId ?? null }, true);
   if (verdict.kind === "refused") return forbidden(verdict.reason);
   // The marker is how it knows a message to another agent (protocol AC-3); it takes it off.
   const marker = call.body[crossTargetDeliveryMarker] === true ? { [crossTargetDeliveryMarker]: true } : {};
@@ -152,15 +153,17 @@ async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall
 
 async function asLeader(runtime: Runtime, place: OwnPlace, asked: ApiCall): Promise<Try> {
   if (place.thread === null && !place.isClassic) return forbidden("this instance has no thread yet");
-  const chatId = chatOf(runtime.settings);
+  const chatId = chatOf(runtime);
+  const known = inChatOfNow(runtime, asked);
+  if (known === null) return forbidden(chatIsAnother);
   let owns: boolean;
   let call: ApiCall;
   try {
-    owns = await ownsMessages(runtime, place.seat, { chatId }, asked);
+    owns = await ownsMessages(runtime, place.seat, { chatId }, known);
     call =
       place.thread === null
-        ? asked
-        : await inItsThread(runtime, { seat: place.seat, target: place.thread.target }, asked);
+        ? known
+        : await inItsThread(runtime, { seat: place.seat, target: place.thread.target }, known);
   } catch (error) {
     return { kind: "notSent", reason: String(error) };
   }

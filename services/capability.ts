@@ -9,6 +9,7 @@ import type { IdentifyAnswer } from "../machines/activation.machine.ts";
 import { asBody } from "../machines/calls.rules.ts";
 import { capabilityMachine } from "../machines/capability.machine.ts";
 import type { TopicsLook } from "../machines/capability.rules.ts";
+import { lookForMoves } from "./chats.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { CallOutcome } from "./ports.ts";
 import { chatOf } from "./runtime.ts";
@@ -24,7 +25,8 @@ function unanswered(outcome: Exclude<CallOutcome, { kind: "ok" }>): IdentifyAnsw
 
 /** Asks Telegram for the bot, and for the chat where that has threads of its own. */
 export async function identify(runtime: Runtime): Promise<IdentifyAnswer> {
-  const chatId = chatOf(runtime.settings);
+  await lookForMoves(runtime);
+  const chatId = chatOf(runtime);
   const bot = await callAsLeader(runtime, { method: "getMe", payload: {}, epoch: null });
   if (bot.kind === "rejected" && (bot.error.error_code === 401 || bot.error.error_code === 404))
     return { kind: "unauthorized", reason: reasonOf(bot) };

@@ -6,6 +6,7 @@
  */
 import { fromPromise } from "xstate";
 import type { JournalSeq, SeatKey, ThreadTarget } from "../machines/ids.ts";
+import { moveToldBy } from "../machines/chats.rules.ts";
 import { evidenceOf } from "../machines/evidence.rules.ts";
 import { deliveryMachine } from "../machines/delivery.machine.ts";
 import type {
@@ -27,6 +28,7 @@ import type { FollowerLinks } from "./follower-links.ts";
 import type { Hand, Work } from "./hand.ts";
 import { isTaken, ownersOf } from "./inbox.ts";
 import type { Inbox } from "./inbox.ts";
+import { noteMove } from "./chats.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
@@ -38,7 +40,7 @@ export interface LeaderSide {
 }
 
 /** Supergroups have General, which every member reads; a private chat has only its threads, as long as there are any. */
-const isForAll = ({ settings, board }: Runtime): boolean => chatOf(settings) < 0 || board.topics?.areOff === true;
+const isForAll = (runtime: Runtime): boolean => chatOf(runtime) < 0 || runtime.board.topics?.areOff === true;
 
 /** Looks up who owns an update; the order is the one of updates §3.4. */
 async function findOwner(
@@ -195,8 +197,10 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, hand: Hand) 
       }),
       dropUpdate: fromPromise<EndAnswer, EndInput>(async ({ input }) => {
         const { facts, update } = hand.work(input.seq);
-        // What it tells of a thread is on disk before it is gone from the journal.
-        if (facts.isTopicService && facts.chat === chatOf(runtime.settings)) {
+        // What it tells of a thread, or of our chat, is on disk before it is gone from the journal.
+        const move = facts.isChatMove ? moveToldBy(update) : null;
+        if (move !== null && (await noteMove(runtime, move, input.epoch)).kind === "fenced") return { kind: "fenced" };
+        if (facts.isTopicService && facts.chat === chatOf(runtime)) {
           const evidence = evidenceOf(update, stage.clock.nowMs());
           const noted = evidence === null ? null : await store.cleanups.observe({ epoch: input.epoch, evidence });
           if (noted?.kind === "fenced") return ending(noted);

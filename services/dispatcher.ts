@@ -18,6 +18,7 @@ import { provideDelivery } from "./delivery.ts";
 import type { LeaderSide } from "./delivery.ts";
 import { Hand, laneMax } from "./hand.ts";
 import type { JournalEntry } from "./ports.ts";
+import { audienceOf } from "./runtime.ts";
 import type { Runtime, Signal } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
 
@@ -208,7 +209,7 @@ class Dispatcher {
       epoch: this.epoch,
       seq: entry.seq,
       facts,
-      audience: this.runtime.settings.audience,
+      audience: audienceOf(this.runtime),
       attempts: entry.attempts,
       notBeforeMs: Math.max(0, entry.nextAttemptAtMs - nowMs),
       refusals: this.refusals.get(entry.lane) ?? 0,

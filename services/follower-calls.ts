@@ -25,6 +25,7 @@ import type { Sitter } from "../machines/registration.machine.ts";
 import { capability, crossTargetDeliveryMarker } from "../machines/wire/constants.ts";
 import type { Ack, CallApiRequest } from "../machines/wire/envelopes.ts";
 import { wireText } from "../machines/wire/texts.ts";
+import { chatIsAnother, inChatOfNow } from "./chats.ts";
 import { sendAsLeader, downloadAsLeader, reasonOf, uploadAsLeader } from "./leader-calls.ts";
 import type { CallOutcome, UploadFile } from "./ports.ts";
 import { chatOf } from "./runtime.ts";
@@ -79,7 +80,7 @@ export async function recordMessages(
   const made = messagesMade(call.method, outcome.result);
   if (made.length === 0) return;
   // What the message says of itself goes before what was asked for, and that before where the seat is (protocol MO-2).
-  const asked = canonicalInteger(call.body["chat_id"]) ?? chatOf(runtime.settings);
+  const asked = canonicalInteger(call.body["chat_id"]) ?? chatOf(runtime);
   try {
     await runtime.ports.store.ownership.record(
       made.map((each) => ({
@@ -102,9 +103,11 @@ interface Asked {
 type V1Table = (call: ApiCall, own: ThreadTarget, ownsMessage: boolean) => boolean;
 
 /** By the wire's table for a v1 follower; one of ours is confined to what is its own. */
-async function judge(runtime: Runtime, caller: Caller, asked: ApiCall, mayV1Follower: V1Table): Promise<CallVerdict> {
+async function judge(runtime: Runtime, caller: Caller, named: ApiCall, mayV1Follower: V1Table): Promise<CallVerdict> {
   const { seat, sitter } = caller;
   const target: ThreadTarget = sitter.thread.target;
+  const asked = inChatOfNow(runtime, named);
+  if (asked === null) return { kind: "refused", reason: chatIsAnother };
   const owns = await ownsMessages(runtime, seat, target, asked);
   const call = await inItsThread(runtime, { seat, target }, asked);
   if (sitter.capabilities.includes(capability.sharedStore))

@@ -103,7 +103,7 @@ export class Handoffs {
     const live = registrations.flatMap(({ seat, thread, ended }) =>
       ended === null && thread !== null ? [{ seat, thread }] : [],
     );
-    const asked = { by: place.thread.target, chat: chatOf(this.runtime.settings) };
+    const asked = { by: place.thread.target, chat: chatOf(this.runtime) };
     const meant = agentMeant(live, selector, asked);
     return meant === null ? kept("no other agent is meant by that, or several are") : this.offer(seq, meant.seat);
   }

@@ -110,10 +110,11 @@ export class HeldCalls {
 
 const over: CallOutcome = { kind: "notSent", reason: "the instance has stopped while its thread was closed" };
 
-async function isOwnThreadClosed({ ports, board, settings }: Runtime): Promise<boolean> {
+async function isOwnThreadClosed(runtime: Runtime): Promise<boolean> {
+  const { ports, board } = runtime;
   if (board.place === null) return false;
   try {
-    const binding = await ports.store.threads.bindingOf({ seat: board.place.seat, chatId: chatOf(settings) });
+    const binding = await ports.store.threads.bindingOf({ seat: board.place.seat, chatId: chatOf(runtime) });
     return binding?.standing === "closed";
   } catch (error) {
     // Not observed: looked at again in its time.

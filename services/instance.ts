@@ -25,6 +25,7 @@ import type { ApiCall } from "../machines/calls.rules.ts";
 import type { AgentSelector } from "../machines/wire/envelopes.ts";
 import { resolveAgent, sendToAgent } from "./agent-calls.ts";
 import type { ResolveOutcome, SendOutcome } from "./agent-calls.ts";
+import { Chats, lookForMoves } from "./chats.ts";
 import { provideCleanup } from "./cleanup.ts";
 import { Handoffs } from "./handoff.ts";
 import { heldCallsOf } from "./held-calls.ts";
@@ -40,7 +41,7 @@ import { Probes } from "./probes.ts";
 import { Queue } from "./queue.ts";
 import type { QueueHost } from "./queue.ts";
 import { createReceiver } from "./receiver.ts";
-import { chatOf, createSignal, emptyBoard } from "./runtime.ts";
+import { createSignal, emptyBoard } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
 import { bare, createOnStage, hostChart } from "./stage.ts";
 import { ThreadSends } from "./thread-sends.ts";
@@ -66,8 +67,10 @@ export interface ComposedInstance {
 }
 
 /** Claims under the owner of the wished seat, each with a look at its process. */
-async function readSeatClaims({ ports, settings }: Runtime, name: string | null): Promise<SeatClaims> {
+async function readSeatClaims(runtime: Runtime, name: string | null): Promise<SeatClaims> {
+  const { ports, settings } = runtime;
   const { store, processes } = ports;
+  await lookForMoves(runtime);
   const owner = name === null ? incarnationText(processes.parent()) : await store.seats.profileId();
   const claims = await store.seats.claimsOf(owner);
   const seen = claims.map((claim): SeenClaim => ({
@@ -122,11 +125,11 @@ function openHand(runtime: Runtime, host: QueueHost) {
   return { inbox, queue, handoffs, closeHand };
 }
 
-const activationInput = ({ settings, board }: Runtime, start: ActivationStart) => ({
+const activationInput = ({ settings, board, chats }: Runtime, start: ActivationStart) => ({
   ...start,
   carried: board.lastThread,
   me: settings.me,
-  chatId: chatOf(settings),
+  chatId: chats.now,
   threadName: settings.name,
   capabilityMs: settings.capabilityMs,
 });
@@ -172,6 +175,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     settings,
     gate,
     board: emptyBoard(),
+    chats: new Chats(settings.chat),
     probes: new Probes(stage.clock),
     sends: new ThreadSends(settings.lostThreads === "notify" ? lossTellerOf(() => runtime) : null),
     onWayChanged: createSignal(),
@@ -208,8 +212,12 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     },
   });
 
+  const actor = createOnStage(stage, machine, { id: settings.me, input: { me: settings.me, name: settings.name } });
+  const unlisten = runtime.chats.moved.listen(() => {
+    actor.send({ type: "chat.moved" });
+  });
   return {
-    actor: createOnStage(stage, machine, { id: settings.me, input: { me: settings.me, name: settings.name } }),
+    actor,
     runtime,
     queue,
     handoffs,
@@ -220,6 +228,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     resolveAgent: (selector) => resolveAgent(runtime, selector),
     sendToAgent: (selector, text) => sendToAgent(runtime, selector, text),
     dispose: () => {
+      unlisten();
       closeHand();
       runtime.board.isOver = true;
       runtime.onWayChanged.fire();

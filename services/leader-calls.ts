@@ -11,6 +11,7 @@
 import type { Epoch } from "../machines/ids.ts";
 import { isOwnRecord } from "../machines/owner.rules.ts";
 import { isTitleCall } from "../machines/titles.rules.ts";
+import { followingChat } from "./chats.ts";
 import type { CallLimits, CallOutcome, UploadFile } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
 import { setTitle } from "./titles.ts";
@@ -28,8 +29,10 @@ export interface LeaderCall {
   readonly epoch: Epoch | null;
 }
 
-export const callAsLeader = (runtime: Runtime, { method, payload, epoch }: LeaderCall): Promise<CallOutcome> =>
-  whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.call(method, payload, limits));
+export const callAsLeader = (runtime: Runtime, asked: LeaderCall): Promise<CallOutcome> =>
+  followingChat(runtime, asked, ({ method, payload, epoch }) =>
+    whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.call(method, payload, limits)),
+  );
 
 /** A call that an instance waits for: probes of threads come after it. While the chat has no threads it goes elsewhere. */
 export const sendAsLeader = (runtime: Runtime, asked: LeaderCall): Promise<CallOutcome> =>
@@ -40,8 +43,8 @@ export const sendAsLeader = (runtime: Runtime, asked: LeaderCall): Promise<CallO
 export const uploadAsLeader = (runtime: Runtime, asked: LeaderCall, file: UploadFile): Promise<CallOutcome> =>
   withTopics(runtime, asked, (call) =>
     runtime.probes.ahead(() =>
-      whileLeading(runtime, call.epoch, (limits) =>
-        runtime.ports.telegram.upload(call.method, call.payload, file, limits),
+      followingChat(runtime, call, ({ method, payload, epoch }) =>
+        whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.upload(method, payload, file, limits)),
       ),
     ),
   );

@@ -16,6 +16,7 @@ import type {
 } from "../machines/membership.machine.ts";
 import { timeoutMs } from "../machines/wire/constants.ts";
 import type { Ack, RegisterRequest } from "../machines/wire/envelopes.ts";
+import { lookForMoves } from "./chats.ts";
 import type { Link, RequestOutcome } from "./ports.ts";
 import type { Receiver } from "./receiver.ts";
 import { identityFor, readRegistration, readRoster, registerRequest } from "./registering.ts";
@@ -71,6 +72,7 @@ async function askToRegister(
   signal.addEventListener("abort", () => {
     if (runtime.board.leader?.link !== link) link.close();
   });
+  await lookForMoves(runtime);
   const generation = ports.ids.generation(settings.me);
   const request = registerRequest(runtime, input, { generation, address });
   const answer = readRegistration(

@@ -27,6 +27,7 @@ import type {
   ThreadTarget,
   UpdateId,
 } from "../machines/ids.ts";
+import type { KeptMove } from "../machines/chats.rules.ts";
 import type { LeaseHolder, LeaseRecord, TakeoverEvidence } from "../machines/lease.rules.ts";
 import type {
   Cleanup,
@@ -208,6 +209,14 @@ export interface RegistrationStore {
     readonly reason: SeatEnd;
     readonly atMs: number;
   }): Promise<{ readonly kind: "ended" | "superseded" } | Fenced>;
+}
+
+/** Chats that have become others: a group that was upgraded to a supergroup. */
+export interface ChatStore {
+  /** In the order in which they were told. */
+  moves(): Promise<readonly KeptMove[]>;
+  /** Resolves after the move is on disk. `known`: something was kept of `from` before, which stands, or the move leads back to it. */
+  move(request: KeptMove & { readonly epoch: Epoch }): Promise<{ readonly kind: "moved" | "known" } | Fenced>;
 }
 
 export interface ThreadStore {
@@ -532,6 +541,8 @@ export interface StoreStatus {
   readonly lostThreads: ThreadView["lost"];
   readonly leftovers: ThreadView["leftovers"];
   readonly cleanups: readonly Cleanup[];
+  /** In the order in which they were told. */
+  readonly chatMoves: readonly KeptMove[];
   readonly journal: { readonly waiting: number; readonly claimed: number; readonly deadLetters: number };
   readonly drops: Readonly<Record<string, number>>;
   readonly polling: { readonly okAtMs: number | null; readonly health: string };
@@ -542,6 +553,7 @@ export interface Store {
   readonly seats: SeatStore;
   readonly registrations: RegistrationStore;
   readonly threads: ThreadStore;
+  readonly chats: ChatStore;
   readonly cleanups: CleanupStore;
   readonly journal: JournalStore;
   readonly work: WorkStore;

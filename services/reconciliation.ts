@@ -205,7 +205,7 @@ export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: Reco
         const nowMs = stage.clock.nowMs();
         return {
           nowMs,
-          chatId: chatOf(runtime.settings),
+          chatId: chatOf(runtime),
           view,
           heldSeats: side.heldSeats(),
           looks: lookAt(runtime, view, nowMs),

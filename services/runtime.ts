@@ -5,6 +5,7 @@
  * gate, our own seat, who is reachable at which connection.
  * Does not own: decisions; every fact here is put down by a chart's effect and is true as of that effect.
  */
+import type { ChatMove } from "../machines/chats.rules.ts";
 import type { Audience } from "../machines/updates.rules.ts";
 import type { BoundThread, ChatId, Generation, Incarnation, InstanceId, SeatKey } from "../machines/ids.ts";
 import type { Dialect, LeaseTimings } from "../machines/lease.rules.ts";
@@ -37,7 +38,10 @@ export interface Settings {
   /** Secret that this instance publishes when it leads. */
   readonly secret: string;
   readonly name: string | null;
-  readonly audience: Audience;
+  /** The only person whose updates have effects. */
+  readonly user: Audience["user"];
+  /** The configured chat; it may have become another (`Runtime.chats`). */
+  readonly chat: ChatId;
   readonly identity: ProtocolIdentity;
   readonly ack: "auto" | "explicit";
   /** How the host takes updates: as they come, or prompts one at a time as turns. */
@@ -71,6 +75,17 @@ export interface LeaderLink {
   readonly link: Link;
   readonly secret: string;
   readonly dialect: Dialect;
+}
+
+/** The chat of one instance, as last learned. */
+export interface ChatSight {
+  readonly now: ChatId;
+  /** The ids that it had before; what comes from them is ours. */
+  readonly former: readonly ChatId[];
+  /** Fires when our chat has become another. */
+  readonly moved: Signal;
+  isOurs(chat: ChatId): boolean;
+  learn(moves: readonly ChatMove[]): void;
 }
 
 /** Whether the chat has threads at present. */
@@ -124,6 +139,8 @@ export interface Runtime {
   readonly settings: Settings;
   readonly gate: LeaseGate;
   readonly board: Board;
+  /** Which chat is ours by now. */
+  readonly chats: ChatSight;
   /** When threads may be looked at, and what goes before that. */
   readonly probes: Probes;
   /** Everything that instances send into their threads while we lead. */
@@ -134,7 +151,14 @@ export interface Runtime {
   readonly onPlaceMoved: Signal;
 }
 
-export const chatOf = (settings: Settings): ChatId => settings.audience.chat;
+export const audienceOf = ({ settings, chats }: Pick<Runtime, "settings" | "chats">): Audience => ({
+  user: settings.user,
+  chat: chats.now,
+  former: chats.former,
+});
+
+/** The chat of now: the configured one, or what became of it. */
+export const chatOf = ({ chats }: Pick<Runtime, "chats">): ChatId => chats.now;
 
 /** A notification; of one without a subject listeners look for themselves what changed. */
 export interface Signal<Subject = void> {

@@ -226,7 +226,7 @@ export class Seats {
     const { settings, ports } = this.runtime;
     const actor = createOnStage(ports.stage, this.machine, {
       id: `${settings.me}/seat/${key}`,
-      input: { seat: key, epoch: this.epoch, chatId: chatOf(settings), timings: settings.seats, sitter },
+      input: { seat: key, epoch: this.epoch, chatId: chatOf(this.runtime), timings: settings.seats, sitter },
     });
     const seat: Seat = { key, actor, answers: new Map() };
     this.seats.set(key, seat);

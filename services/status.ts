@@ -75,6 +75,8 @@ export interface LineStatus {
   readonly seats: readonly LineSeat[];
   readonly threads: readonly LineThread[];
   readonly leftovers: readonly LineLeftover[];
+  /** Chats that have become others, as Telegram told: whoever is configured for the old one works in the new one. */
+  readonly chatMoves: readonly { readonly from: number; readonly to: number; readonly atMs: number }[];
   readonly creations: readonly LineCreation[];
   readonly journal: StoreStatus["journal"];
   readonly polling: StoreStatus["polling"];
@@ -164,6 +166,7 @@ export async function describeLine(sources: LineSources): Promise<LineStatus> {
       seat,
       reason,
     })),
+    chatMoves: status.chatMoves,
     creations: status.provisions.map(({ seat, chatId, threadName, status: state, startedAtMs }) => ({
       seat,
       chatId,

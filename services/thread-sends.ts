@@ -206,7 +206,7 @@ function speaksAgainst(target: ThreadTarget, outcome: CallOutcome): Found | null
 }
 
 /** Messages of an answer that say of themselves that they are not in the thread. */
-function straysIn({ threadId }: ThreadTarget, result: unknown): readonly Stray[] {
+function straysIn({ chatId: expected, threadId }: ThreadTarget, result: unknown): readonly Stray[] {
   const items: readonly unknown[] = Array.isArray(result) ? result : [result];
   return items.flatMap((item) => {
     const message = asBody(item);
@@ -214,6 +214,8 @@ function straysIn({ threadId }: ThreadTarget, result: unknown): readonly Stray[]
     const chatId = canonicalInteger(asBody(message?.["chat"])?.["id"]);
     // Only a whole message tells where it stands: an id alone does not.
     if (messageId === null || chatId === null || message?.["date"] === undefined) return [];
+    // In the chat that ours has become, on purpose.
+    if (chatId !== expected) return [];
     return canonicalInteger(message["message_thread_id"]) === threadId ? [] : [{ chatId, messageId }];
   });
 }

@@ -11,7 +11,7 @@ import type { Body } from "../machines/calls.rules.ts";
 import type { CapabilityFact } from "../machines/capability.machine.ts";
 import { inMainChat, mayMeanNoThreads, raisesDoubt } from "../machines/capability.rules.ts";
 import type { CallOutcome, Clock } from "./ports.ts";
-import { chatOf, createSignal } from "./runtime.ts";
+import { createSignal } from "./runtime.ts";
 import type { Runtime, TopicsJudge } from "./runtime.ts";
 
 /** How long a call waits for a judgement: two looks and the interval between them, with room for slow answers. */
@@ -79,7 +79,7 @@ export async function senderOf(runtime: Runtime, payload: Body): Promise<string>
   const threadId = canonicalInteger(payload["message_thread_id"]);
   const { bindings } = await runtime.ports.store.threads.view();
   const bound = bindings.find(
-    ({ thread: { target } }) => target.chatId === chatOf(runtime.settings) && target.threadId === threadId,
+    ({ thread: { target } }) => target.chatId === canonicalInteger(payload["chat_id"]) && target.threadId === threadId,
   );
   return bound?.thread.threadName ?? `thread ${String(threadId)}`;
 }

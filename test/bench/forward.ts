@@ -95,7 +95,8 @@ async function openLeader(home: string, telegram: ScriptedTelegram) {
       incarnation: processes.own(),
       secret: ids.secret(),
       name: "leader",
-      audience: { user: owner, chat: chatId(owner) },
+      user: owner,
+      chat: chatId(owner),
       identity: {
         protocolVersion: 1,
         runtimeBuild: "bench",

@@ -16,7 +16,8 @@ interface Wanted {
 }
 
 interface Answer extends Omit<Wanted, "threadId"> {
-  readonly threadId: ThreadId | null;
+  /** Where it belongs: the thread of the update that it answers, or what its seat has since that is gone. */
+  threadId: ThreadId | null;
   readonly text: string;
   readonly begunAtMs: number;
   readonly seenIn: (ThreadId | null)[];
@@ -43,6 +44,7 @@ const placeOf = (thread: number | null): ThreadId | null => (thread === null ? n
 export function createCallLedger(world: {
   readonly nowMs: () => number;
   readonly isAlive: (id: InstanceId) => boolean;
+  readonly isGone: (threadId: number) => boolean;
 }): CallLedger {
   const known = new Map<string, Answer>();
   const open = new Set<Answer>();
@@ -77,6 +79,8 @@ export function createCallLedger(world: {
       counts.answersSeen += 1;
       const threadId = placeOf(thread);
       const answer = known.get(text);
+      if (answer !== undefined && answer.threadId !== null && threadId !== null && world.isGone(answer.threadId))
+        answer.threadId = threadId;
       answer?.seenIn.push(threadId);
       touched.add(answer ?? { threadId, seenIn: [threadId, threadId], outcome: "ok" });
     },

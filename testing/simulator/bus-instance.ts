@@ -96,7 +96,8 @@ const identity: Settings["identity"] = {
 type OwnSettings = Pick<Settings, "me" | "incarnation" | "name" | "secret" | "ack" | "threadGraceMs">;
 const settingsOf = (own: OwnSettings): Settings => ({
   ...own,
-  audience: { user: simulatedChatId, chat: chatId(simulatedChatId) },
+  user: simulatedChatId,
+  chat: chatId(simulatedChatId),
   identity,
   lease: defaultLeaseTimings,
   seats: defaultSeatTimings,

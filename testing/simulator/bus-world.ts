@@ -72,7 +72,11 @@ function createWatches({ hand, storeClock, database, inner, instanceAt }: Watche
   const ghost = watchLease(inner.lease, { database, clock: storeClock, isAlive: (who) => hand.table.isAlive(who) });
   const registrations = createRegistrationGhost(database);
   const isAlive = (id: InstanceId) => hand.table.isInstanceAlive(id);
-  const calls = createCallLedger({ nowMs: hand.scheduler.nowMs, isAlive });
+  const calls = createCallLedger({
+    nowMs: hand.scheduler.nowMs,
+    isAlive,
+    isGone: (threadId) => telegram.isGone(threadId),
+  });
   const goneHolders = new Map<string, boolean>();
   const wasHolderGone = (target: ThreadTarget) => goneHolders.get(keyOfThread(target)) ?? null;
   const apiCalls = createTelegramWatch({ database, isAlive, instanceAt, wasHolderGone });

@@ -69,6 +69,10 @@ export function storeOver(request: Ask, inner: Store): Store {
       bind: (r) => ask(`threads.bind ${r.binding.seat}`, () => threads.bind(r)),
       giveUp: (r) => ask(`threads.giveUp ${r.as}`, () => threads.giveUp(r)),
     },
+    chats: {
+      moves: () => ask("chats.moves", () => inner.chats.moves()),
+      move: (r) => ask(`chats.move ${r.from}`, () => inner.chats.move(r)),
+    },
     cleanups: cleanupsOver(ask, cleanups),
     journal: {
       cursor: () => ask("journal.cursor", () => journal.cursor()),

@@ -4,6 +4,7 @@
  * Owns: the data and the fence. Does not own: the operations. Each operation runs synchronously from start to end, so it
  * is atomic; values are replaced, never changed in place, so what was given out stays as it was.
  */
+import type { KeptMove } from "../../../machines/chats.rules.ts";
 import type {
   AcquisitionId,
   Epoch,
@@ -101,6 +102,7 @@ export class MemoryDatabase {
   readonly createdThreads = new Map<string, ThreadTarget>();
   /** Newest last. */
   lostThreads: readonly LostThread[] = [];
+  readonly chatMoves: KeptMove[] = [];
   /** By thread. */
   readonly leftovers = new Map<string, LeftoverThread>();
   /** By thread, like observations. */

@@ -6,6 +6,7 @@
 import type { Clock, Store } from "../../../services/ports.ts";
 import { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { journalStore } from "./journal.ts";
+import { chatStore } from "./chats.ts";
 import { cleanupStore } from "./cleanup-store.ts";
 import { deadLetterStore } from "./dead-letters.ts";
 import { leaseStore } from "./lease.ts";
@@ -28,6 +29,7 @@ export function openMemoryStore(options: { readonly database: MemoryDatabase; re
     seats: seatStore(handle, clock),
     registrations: registrationStore(handle),
     threads: threadStore(handle),
+    chats: chatStore(handle),
     cleanups: cleanupStore(handle),
     journal: journalStore(handle),
     work: workStore(handle),

@@ -54,6 +54,7 @@ export function statusStore(handle: MemoryHandle, clock: Clock): StatusStore {
           lostThreads: db.lostThreads,
           leftovers: allLeftovers(db),
           cleanups: allCleanups(db),
+          chatMoves: db.chatMoves,
           journal: journalCounts(db),
           drops: Object.fromEntries(db.counters),
           polling: db.polling,

@@ -6,6 +6,7 @@
  */
 import type { Clock, Store } from "../../../services/ports.ts";
 import type { Refused } from "../errors.ts";
+import { chatStore } from "./chats.ts";
 import { Connection } from "./connection.ts";
 import { journalStore } from "./journal.ts";
 import { cleanupStore } from "./cleanup-store.ts";
@@ -43,6 +44,7 @@ export async function openSqliteStore(options: {
     seats: seatStore(connection, opened.profileId, clock),
     registrations: registrationStore(connection),
     threads: threadStore(connection),
+    chats: chatStore(connection),
     cleanups: cleanupStore(connection),
     journal: journalStore(connection),
     work: workStore(connection, clock),

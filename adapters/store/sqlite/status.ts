@@ -6,6 +6,7 @@
 import type { Clock, StatusStore } from "../../../services/ports.ts";
 import { pollingUnknown } from "../limits.ts";
 import type { Connection } from "./connection.ts";
+import { allMoves } from "./chats.ts";
 import { addToCounter, readCounters } from "./counters.ts";
 import { journalSize, readCursor } from "./journal.ts";
 import { readGrantedAt, readLease, writeAsLeader } from "./lease.ts";
@@ -55,6 +56,7 @@ export function statusStore(connection: Connection, clock: Clock): StatusStore {
         lostThreads: allLost(connection),
         leftovers: allLeftovers(connection),
         cleanups: allCleanups(connection),
+        chatMoves: allMoves(connection),
         journal: readJournal(connection),
         drops: readCounters(connection),
         polling: readPolling(connection),

@@ -63,6 +63,13 @@ const POSTS: Readonly<Record<string, Operation>> = {
     ),
   "raw-update": (control, input) => control.rawUpdate({ update: input.object("update") }),
   chat: (control, input) => control.addChat(chatSeed(input)),
+  "user-upgrades-group": (control, input) =>
+    control.userUpgradesGroup(
+      withDefined(
+        { chatId: input.integer("chatId"), to: input.integer("to") },
+        { isForum: input.optionalFlag("isForum") },
+      ),
+    ),
   fault: (control, input) => control.fault(readFault(input)),
   "clear-faults": (control) => control.clearFaults(),
   "restart-ids": (control, input) => control.restartIds({ next: input.integer("next") }),

@@ -73,6 +73,14 @@ export interface ChatSeed {
   readonly isForum?: boolean;
 }
 
+export interface UpgradesGroup {
+  readonly chatId: number;
+  /** The supergroup's id; no chat has it yet. */
+  readonly to: number;
+  /** Whether it has topics; default true. */
+  readonly isForum?: boolean;
+}
+
 export interface DeliveredUpdate {
   readonly updateId: number | null;
 }

@@ -21,6 +21,7 @@ import type {
   Reacts,
   RenamesThread,
   ThreadRef,
+  UpgradesGroup,
   UserEdits,
   UserText,
 } from "./control-types.ts";
@@ -171,6 +172,27 @@ export class EmulatorControl {
 
   addChat(seed: ChatSeed): void {
     this.#core.world.addChat(seededChat(seed));
+  }
+
+  /**
+   * A group becomes a supergroup with another id: calls that name the old one are refused with it, and a service message stands
+   * in each of the two.
+   */
+  userUpgradesGroup(input: UpgradesGroup): { readonly old: DeliveredMessage; readonly new: DeliveredMessage } {
+    const { world } = this.#core;
+    const group = world.chat(input.chatId);
+    if (group?.type !== "group" || world.movedTo(group.id) !== null)
+      throw new ControlError(`chat ${String(input.chatId)} is no group that could be upgraded`);
+    if (world.chat(input.to) !== undefined) throw new ControlError(`chat ${String(input.to)} exists already`);
+    const seed: ChatSeed = { id: input.to, type: "supergroup", title: group.title, isForum: input.isForum ?? true };
+    const supergroup = seededChat(seed);
+    const from = this.#core.settings.owner;
+    const told = (chat: Chat, content: Partial<Message>): DeliveredMessage =>
+      this.#delivered(world.post({ chat, from, threadId: null, content }));
+    const old = told(group, { migrate_to_chat_id: input.to });
+    world.addChat(supergroup);
+    world.upgrade(group.id, input.to);
+    return { old, new: told(supergroup, { migrate_from_chat_id: group.id }) };
   }
 
   fault(fault: Fault): void {

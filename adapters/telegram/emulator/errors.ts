@@ -39,6 +39,13 @@ export function badRequest(what: string): TelegramError {
   return new TelegramError(400, `Bad Request: ${what}`);
 }
 
+/** The group is a supergroup by now, under another id. */
+export function upgraded(to: number): TelegramError {
+  return new TelegramError(400, "Bad Request: group chat was upgraded to a supergroup chat", {
+    migrate_to_chat_id: to,
+  });
+}
+
 export function tooManyRequests(seconds: number): TelegramError {
   return new TelegramError(429, `Too Many Requests: retry after ${String(seconds)}`, { retry_after: seconds });
 }

@@ -6,7 +6,7 @@
  */
 import type { Chat, InlineKeyboardMarkup, Message } from "@grammyjs/types";
 import type { Core } from "./core.ts";
-import { badRequest } from "./errors.ts";
+import { badRequest, upgraded } from "./errors.ts";
 import { isRecord, Params } from "./params.ts";
 import type { StoredMessage } from "./views.ts";
 import type { Thread } from "./world.ts";
@@ -22,6 +22,8 @@ export function chatOf(core: Core, params: Params, name = "chat_id"): Chat {
   const id = params.integer(name);
   const chat = id === undefined ? undefined : core.world.chat(id);
   if (chat === undefined) throw badRequest("chat not found");
+  const movedTo = core.world.movedTo(chat.id);
+  if (movedTo !== null) throw upgraded(movedTo);
   return chat;
 }
 

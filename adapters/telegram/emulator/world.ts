@@ -40,6 +40,8 @@ export interface NewThread {
 
 interface ChatRoom {
   readonly chat: Chat;
+  /** The supergroup that it was upgraded to; null = it was not. */
+  movedTo: number | null;
   readonly threads: Map<number, Thread>;
   readonly messages: Map<number, StoredMessage>;
   nextMessageId: number;
@@ -61,13 +63,24 @@ export class World {
 
   addChat(chat: Chat): void {
     if (this.#rooms.has(chat.id)) return;
-    const room = { chat, threads: new Map(), messages: new Map(), nextMessageId: this.#firstMessageId };
+    const room = { chat, movedTo: null, threads: new Map(), messages: new Map(), nextMessageId: this.#firstMessageId };
     this.#rooms.set(chat.id, room);
     this.#hub.emit({ type: "stateChanged" });
   }
 
   chat(chatId: number): Chat | undefined {
     return this.#rooms.get(chatId)?.chat;
+  }
+
+  /** The supergroup that a group was upgraded to. */
+  movedTo(chatId: number): number | null {
+    return this.#rooms.get(chatId)?.movedTo ?? null;
+  }
+
+  /** From here on the group takes nothing any more: everything goes to the supergroup. */
+  upgrade(chatId: number, to: number): void {
+    const room = this.#rooms.get(chatId);
+    if (room !== undefined) room.movedTo = to;
   }
 
   chats(): ChatView[] {

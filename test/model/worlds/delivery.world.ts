@@ -40,7 +40,7 @@ const judge = judgeOf(deliveryParts);
 
 const placeOf = (leader: number): string => `delivery${leader + 1}`;
 const seat = seatKey("seat");
-const mine = { user: 1, chat: chatId(-1) };
+const mine = { former: [], user: 1, chat: chatId(-1) };
 
 export function deliveryWorld(
   bounds: DeliveryBounds,
@@ -95,6 +95,7 @@ const factsOf = (update: number, isForeign: boolean): UpdateFacts => ({
   message: null,
   user: isForeign ? 2 : mine.user,
   isTopicService: false,
+  isChatMove: false,
 });
 
 const charts = new Map<AnyStateMachine, ReturnType<typeof chartOf>>();

@@ -131,6 +131,7 @@ export const charts: readonly CataloguedChart[] = [
       "activation.troubled": true,
       "activation.doubted": true,
       "activation.stopped": true,
+      "chat.moved": true,
       "companion.failed": true,
     }),
     companions: ["lease", "membership", "activation"],

@@ -93,5 +93,6 @@ export const facts = (differs: Partial<UpdateFacts> = {}): UpdateFacts => ({
   message: messageId(77),
   user: person,
   isTopicService: false,
+  isChatMove: false,
   ...differs,
 });

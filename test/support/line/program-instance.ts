@@ -71,7 +71,8 @@ export async function openProgramInstance(traits: ProgramTraits): Promise<Compos
       incarnation: processes.own(),
       secret: ids.secret(),
       name: process.argv[process.argv.indexOf("--name") + 1] ?? "L",
-      audience: { user, chat: chatId(user) },
+      user,
+      chat: chatId(user),
       identity: {
         protocolVersion,
         runtimeBuild: version,

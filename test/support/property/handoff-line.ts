@@ -18,6 +18,7 @@ import { Inbox } from "../../../services/inbox.ts";
 import type { Store } from "../../../services/ports.ts";
 import { Queue } from "../../../services/queue.ts";
 import type { HandedTurn } from "../../../services/queue.ts";
+import { Chats } from "../../../services/chats.ts";
 import { createSignal, emptyBoard } from "../../../services/runtime.ts";
 import type { Runtime } from "../../../services/runtime.ts";
 import { createIds } from "../../../testing/simulator/ids.ts";
@@ -194,7 +195,8 @@ export class Desk {
         ids: createIds(process, line.random.split(`ids ${process}`)),
         store: line.storeFor(),
       },
-      settings: { me: the.instance(process), host: "turns", ack: "explicit", audience: { chat: the.target(1).chatId } },
+      settings: { me: the.instance(process), host: "turns", ack: "explicit", chat: the.target(1).chatId },
+      chats: new Chats(the.target(1).chatId),
       board: { ...emptyBoard(), place },
       onWayChanged: createSignal(),
       onPlaceMoved: createSignal(),

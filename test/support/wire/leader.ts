@@ -146,7 +146,8 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
       incarnation: incarnationOf(pid),
       secret,
       name: options.name ?? "leader",
-      audience: { user: owner, chat: chatId(owner) },
+      user: owner,
+      chat: chatId(owner),
       identity: {
         protocolVersion: 1,
         runtimeBuild: "test",

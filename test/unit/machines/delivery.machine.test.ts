@@ -12,7 +12,7 @@ const start = (differs: Partial<DeliveryInput> = {}) =>
     epoch: epoch(4),
     seq: journalSeq(9),
     facts: facts(),
-    audience: { user: person, chat },
+    audience: { user: person, chat, former: [] },
     attempts: 0,
     notBeforeMs: 0,
     patienceMs: patienceMaxMs,

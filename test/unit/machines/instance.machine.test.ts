@@ -256,6 +256,26 @@ describe("leading", () => {
   });
 });
 
+describe("a chat that becomes another", () => {
+  const moved = { type: "chat.moved" } as const;
+
+  it.each([
+    ["activating", leading],
+    ["on the bus", bus],
+    ["in classic", classic],
+  ])("makes a leader, %s, begin anew under its grant, without the thread of the old chat", (_, reached) => {
+    const instance = reached().send(moved);
+    expect(instance.state).toBe("online.leading.activating");
+    expect(instance.requests).toMatchObject({ activation: { epoch: 4, seat: mySeat, hadThread: false } });
+    expect(instance.context.thread).toBeNull();
+  });
+
+  it("means nothing to a follower, whose leader brings it there, nor to one that goes", () => {
+    for (const reached of [joined, () => bus().send(stop), () => bus().send(leave)])
+      expect(reached().send(moved).state).toBe(reached().state);
+  });
+});
+
 describe("facts that the state at hand has no use for", () => {
   const late: readonly InstanceEvent[] = [
     observed(9),
@@ -277,6 +297,7 @@ describe("facts that the state at hand has no use for", () => {
     { type: "activation.troubled", trouble: "thread", reason: "" },
     { type: "activation.doubted" },
     { type: "activation.stopped", thread: null },
+    { type: "chat.moved" },
     { type: "companion.failed", companion: "lease", reason: "late" },
   ];
 

@@ -98,7 +98,8 @@ describe("reading an update", () => {
 });
 
 describe("who may cause effects (updates/OP-33)", () => {
-  const audience = { user: person, chat };
+  const former = chatId(-77);
+  const audience = { user: person, chat, former: [former] };
 
   it.each([
     ["the person in the chat", {}, null],
@@ -110,6 +111,10 @@ describe("who may cause effects (updates/OP-33)", () => {
     ["the person in no chat", { chat: null }, "foreign-chat"],
     ["Telegram's word about a topic", { isTopicService: true, user: null }, "topic-service-message"],
     ["the person's act on a topic", { isTopicService: true }, "topic-service-message"],
+    ["the person in what our chat was before", { chat: former }, null],
+    ["Telegram's word that our chat is another now", { isChatMove: true, user: null }, "chat-moved"],
+    ["such a word of our former chat", { isChatMove: true, chat: former }, "chat-moved"],
+    ["such a word elsewhere", { isChatMove: true, chat: chatId(-5) }, "foreign-chat"],
     ["a word about a topic elsewhere", { isTopicService: true, user: 666, chat: chatId(-5) }, "unauthorized"],
   ])("%s", (_, differs, reason) => {
     expect(dropReason(facts(differs), audience)).toBe(reason);

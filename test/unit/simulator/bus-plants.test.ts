@@ -139,7 +139,7 @@ describe("effects of an old generation", () => {
 
 describe("answers", () => {
   const begin = () => {
-    const ledger = createCallLedger({ nowMs: () => 0, isAlive: () => true });
+    const ledger = createCallLedger({ nowMs: () => 0, isAlive: () => true, isGone: () => false });
     const broken = () => brokenInAnswers({ answers: ledger.takeViews() });
     return { ledger, broken, ...ledger.begin({ to: updateId(1), by: me, threadId: 5 }) };
   };
@@ -159,6 +159,14 @@ describe("answers", () => {
     refused.ended({ kind: "notSent", reason: "" });
     refused.ledger.seen(5, refused.text);
     expect(refused.broken()).toEqual(["call/refusedNeverArrives"]);
+  });
+  test("one for a thread that is gone belongs where its seat has another now, and only once", () => {
+    const ledger = createCallLedger({ nowMs: () => 0, isAlive: () => true, isGone: (threadId) => threadId === 5 });
+    const { text } = ledger.begin({ to: updateId(1), by: me, threadId: 5 });
+    ledger.seen(9, text);
+    expect(brokenInAnswers({ answers: ledger.takeViews() })).toEqual([]);
+    ledger.seen(9, text);
+    expect(brokenInAnswers({ answers: ledger.takeViews() })).toEqual(["call/neverRepeated"]);
   });
   test("one that stands in another thread is caught", () => {
     const elsewhere = begin();

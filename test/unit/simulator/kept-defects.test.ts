@@ -19,6 +19,7 @@ import { Holdings } from "../../../services/holdings.ts";
 import { Inbox } from "../../../services/inbox.ts";
 import { providePolling } from "../../../services/polling.ts";
 import type { Clock, Store } from "../../../services/ports.ts";
+import { Chats } from "../../../services/chats.ts";
 import { createSignal, emptyBoard, type Runtime } from "../../../services/runtime.ts";
 import { createOnStage } from "../../../services/stage.ts";
 import { simulateBus } from "../../../testing/simulator/bus-world.ts";
@@ -92,7 +93,8 @@ async function createLine(change: (real: Store) => Partial<Store> = () => ({})) 
       ids: { acquisition: () => acquisitionId(`a${(minted += 1)}`), chance: () => 0.5 },
       telegram: { call },
     },
-    settings: { me, ack: "explicit", audience: { user: 5, chat: chatId(5) } },
+    settings: { me, ack: "explicit", user: 5, chat: chatId(5) },
+    chats: new Chats(chatId(5)),
     gate: { permit: () => null },
     board: { ...emptyBoard(), place },
     onWayChanged: createSignal(),

@@ -4,6 +4,7 @@
  * Owns: the behaviour of the `Store` port as examples. Does not own: files, power loss, speed (`sqlite.test.ts`).
  */
 import { describe } from "vitest";
+import { chatsContract } from "./contract-chats.ts";
 import { cleanupsContract } from "./contract-cleanups.ts";
 import { deadLettersContract } from "./contract-dead-letters.ts";
 import { journalContract } from "./contract-journal.ts";
@@ -18,6 +19,7 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
   describe(`${name} store: lease`, () => leaseContract(make));
   describe(`${name} store: seats and threads`, () => threadsContract(make));
   describe(`${name} store: what is kept of threads`, () => threadsKeptContract(make));
+  describe(`${name} store: chats`, () => chatsContract(make));
   describe(`${name} store: clean-ups`, () => cleanupsContract(make));
   describe(`${name} store: journal`, () => journalContract(make));
   describe(`${name} store: dead letters`, () => deadLettersContract(make));
