@@ -18,7 +18,7 @@ test("C40 a creation whose answer was lost is not repeated: the thread that show
   expect((await line.status()).unresolved).toEqual([]);
 });
 
-test("C40 one that says yes without an id is not repeated either, until the operator says that nothing came of it", async () => {
+test("C40 threads/S-31, TP-11 one that says yes without an id is not repeated either, until the operator says that nothing came of it", async () => {
   const line = await open({ serviceMessagesToBot: true });
   await line.startAll(["L"]);
   const { lastSeq } = line.control.state();

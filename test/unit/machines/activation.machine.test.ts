@@ -46,7 +46,7 @@ describe("reconciliation", () => {
 });
 
 describe("becoming the bus leader, in order", () => {
-  it("thread, seat, endpoint, then dispatcher and poller; active when the poller has started", () => {
+  it("threads/T-31, S-59 thread, seat, endpoint, then dispatcher and poller; active when the poller has started", () => {
     const chart = start();
     expect(chart.requests).toEqual({ identify: undefined });
     chart.answer("identify", { kind: "topics" });
@@ -221,7 +221,7 @@ describe("an epoch that is over", () => {
       "its seat without a thread",
       () => provisioning().answer("provisioning", rejected).answer("seatOwn", { kind: "fenced" }),
     ],
-  ])("stops everything when the store refuses %s", (_, refused) => {
+  ])("threads/LP-7 stops everything when the store refuses %s", (_, refused) => {
     const chart = refused();
     expect(chart.state).toBe("fencedOff");
     expect(chart.latest).toEqual([{ type: "activation.doubted" }, fenced]);

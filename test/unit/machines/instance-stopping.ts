@@ -211,15 +211,18 @@ describe("leaving for good", () => {
     ["the store fenced it", () => givingUp().answer("cleanup", { kind: "lostOwnership" }), "the lease was lost"],
     ["it has the thread again", () => givingUp().answer("cleanup", { kind: "held" }), "a newer registration has it"],
     ["giving it up broke", () => givingUp().fail("cleanup", new Error("broken")), "Error: broken"],
-  ])("threads/T-49 goes on, and says so, when the own thread could not be deleted: %s", (_, failed, reason) => {
-    const instance = failed();
-    expect(instance.state).toBe("online.leading.disowning");
-    expect(lastFact(instance)).toEqual({
-      type: "instance.troubled",
-      trouble: "thread",
-      reason: `the own thread could not be deleted: ${reason}`,
-    });
-  });
+  ])(
+    "threads/T-49, S-76, S-79 goes on, and says so, when the own thread could not be deleted: %s",
+    (_, failed, reason) => {
+      const instance = failed();
+      expect(instance.state).toBe("online.leading.disowning");
+      expect(lastFact(instance)).toEqual({
+        type: "instance.troubled",
+        trouble: "thread",
+        reason: `the own thread could not be deleted: ${reason}`,
+      });
+    },
+  );
 
   it("threads/T-49 does not wait for ever for the own thread", () => {
     expect(givingUp().after("farewellLimit").state).toBe("online.leading.disowning");

@@ -47,7 +47,7 @@ describe("deciding", () => {
     expect(chart.output).toEqual(reused());
   });
 
-  it("refuses, with the reason, while an earlier creation is unresolved", () => {
+  it("threads/TP-4 threads/S-29 refuses, with the reason, while an earlier creation is unresolved", () => {
     const chart = intending({ ...nothing, provisions: [{ ...provision, status: "ambiguous", threadId: null }] });
     expect(chart.state).toBe("rejected");
     expect(chart.output).toMatchObject({
@@ -82,7 +82,7 @@ describe("the intent, before the call", () => {
     expect(chart.answer("viewThreads", { view, nowMs }).output).toEqual(reused());
   });
 
-  it("creates nothing under an epoch that is over", () => {
+  it("threads/T-21 creates nothing under an epoch that is over", () => {
     const chart = intending().answer("intendThread", { kind: "fenced" });
     expect(chart.state).toBe("fenced");
     expect(chart.output).toEqual({ kind: "fenced" });
@@ -131,7 +131,7 @@ describe("an unknown outcome never leads to a second thread", () => {
   it.each([
     ["the answer was lost", () => creating().answer("createThread", { kind: "ambiguous", reason: "cut" }), ": cut"],
     ["the effect broke", () => creating().fail("createThread"), ""],
-  ])("keeps the intent as ambiguous and refuses when %s", (_, unknown, detail) => {
+  ])("threads/TP-15 keeps the intent as ambiguous and refuses when %s", (_, unknown, detail) => {
     const chart = unknown();
     expect(chart.requests).toEqual({ giveUpThread: { epoch: 4, provisionId: provision.id, as: "ambiguous" } });
     expect(chart.answer("giveUpThread", { kind: "noted" }).output).toEqual(
@@ -152,7 +152,7 @@ describe("binding", () => {
     expect(chart.output).toEqual({ kind: "bound", thread: thread(9, "A", "Work"), origin: "created" });
   });
 
-  it("writes again until the store answers: the thread exists", () => {
+  it("threads/S-33 writes again until the store answers: the thread exists", () => {
     const chart = binding().fail("bindThread");
     expect(chart.timers).toEqual({ retryInterval: 250 });
     expect(chart.after("retryInterval").requests).toEqual({ bindThread: { epoch: 4, provision, threadId: 9 } });
@@ -200,6 +200,24 @@ describe("a thread that another instance had is proven first", () => {
       kind: "exists",
     });
     expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "own" } });
+  });
+
+  it("threads/S-11 a suspect is looked at again for whoever brings nothing along, and nothing takes its place meanwhile", () => {
+    const suspects = anothers({ standing: "suspect", reason: "who knows", holder: me });
+    const chart = probing(suspects);
+    expect(chart.requests).toEqual({ probeThread: { epoch: 4, target: thread().target } });
+    expect(chart.answer("probeThread", { kind: "unclear", reason: "cut" }).output).toMatchObject({ kind: "rejected" });
+    expect(probing(suspects).requests).toEqual(probing().requests);
+  });
+
+  it("threads/S-12 a suspect that is gone is lost, and a fresh one is created", () => {
+    const chart = probing(anothers({ standing: "suspect", reason: "who knows" })).answer("probeThread", {
+      kind: "gone",
+      reason: "TOPIC_DELETED",
+    });
+    chart.answer("loseThread", { kind: "lost" }).answer("viewThreads", { view: nothing, nowMs });
+    chart.answer("intendThread", { kind: "intended" });
+    expect(Object.keys(chart.requests)).toEqual(["createThread"]);
   });
 
   it("threads/OP-23 a closed one exists and stays closed", () => {

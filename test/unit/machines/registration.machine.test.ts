@@ -122,7 +122,7 @@ describe("a vacant seat", () => {
 });
 
 describe("registering", () => {
-  it("provisions a thread, commits under the epoch, then answers and is live", () => {
+  it("threads/FP-W7, FP-W8 provisions a thread, commits under the epoch, then answers and is live", () => {
     const seat = provisioning();
     const wish = {
       seat: mySeat,
@@ -268,7 +268,7 @@ describe("requests of one seat never interleave", () => {
     ]);
   });
 
-  it("carries those that waited out one by one, in order", () => {
+  it("threads/FP-W2 carries those that waited out one by one, in order", () => {
     const seat = provisioning().send(register("g2")).send(disconnect("g2")).send(register("g3"));
     seat.answer("provisioning", bound).answer("commitRegistration", committed);
     expect(seat.requests).toHaveProperty("provisioning");
@@ -285,7 +285,7 @@ describe("requests of one seat never interleave", () => {
       expect(repliesTo(seat, request)).toHaveLength(1);
   });
 
-  it("threads/T-50: carries them out after a refusal and after a death, too", () => {
+  it("threads/T-50, S-21: carries them out after a refusal and after a death, too", () => {
     const refused = provisioning().send(register("g2")).answer("provisioning", { kind: "fenced" });
     expect(refused.context.candidate?.requestId).toBe("register g2");
     const dead = ending().send(register("g2")).answer("endRegistration", { kind: "ended" });

@@ -128,7 +128,7 @@ describe("while an earlier creation is unresolved (threads/OP-8, OP-20)", () => 
     expect(decideThread(view, wish, 0)).toMatchObject({ kind: "create", abandons: null, provision: { slot: "B" } });
   });
 
-  it("other seats, and other chats of the seat, are not held back", () => {
+  it("threads/OP-8 other seats, and other chats of the seat, are not held back", () => {
     for (const differs of [{ seat: other }, { chatId: chatId(-5) }])
       expect(decideThread({ ...nothing, provisions: [begun(differs)] }, wish, 0)).toMatchObject({ kind: "create" });
   });
@@ -173,7 +173,7 @@ describe("a thread that an instance brings along", () => {
     expect(decideThread({ ...nothing, provisions: [made] }, brings, 0)).toMatchObject({ kind: "adopt" });
   });
 
-  it("does not replace the leader's own", () => {
+  it("threads/FP-14 does not replace the leader's own", () => {
     const view = { ...nothing, bindings: [binding()] };
     expect(decideThread(view, { ...brings, role: "leader" }, 0)).toMatchObject({ kind: "reuse" });
   });

@@ -130,7 +130,9 @@ export function cleanupsContract(make: () => Promise<Harness>): void {
     expect((await store.cleanups.view()).observations).toMatchObject([{ target: the.target(1), status: "deleted" }]);
   });
 
-  test("the last proof: a deadline is not carried out while somebody sits or claims the seat", async ({ store }) => {
+  test("threads/T-30: the last proof: a deadline is not carried out while somebody sits or claims the seat", async ({
+    store,
+  }) => {
     const { end, begin, register } = await seated(store, true);
     await end("died");
     expect(await begin()).toEqual({ kind: "held" });
@@ -195,7 +197,7 @@ export function cleanupsContract(make: () => Promise<Harness>): void {
     expect((await store.status.read()).registrations[0]?.thread?.threadName).toBe("Bot again");
   });
 
-  test("closing and reopening are seen; what was deleted stays deleted", async ({ store }) => {
+  test("threads/OP-23: closing and reopening are seen; what was deleted stays deleted", async ({ store }) => {
     const { epoch, intend, begin, confirm } = await seated(store);
     const observe = (what: "created" | "closed" | "reopened" | "renamed") =>
       store.cleanups.observe({ epoch, evidence: the.evidence(1, what) });
