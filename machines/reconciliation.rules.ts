@@ -18,6 +18,7 @@ import type {
   CleanupReason,
   Observation,
   OperatorRequest,
+  OperatorWish,
   ReconciliationView,
   SeatRecord,
 } from "./reconciliation.types.ts";
@@ -207,6 +208,9 @@ interface WishTables extends Tables {
   /** By seat: its binding in our chat. */
   readonly own: ReadonlyMap<SeatKey, HeldBinding>;
   readonly begun: ReadonlyMap<SeatKey, PendingProvision>;
+  /** By thread: the creation that made it, and whose call or binding is still to come. */
+  readonly makers: ThreadMap<PendingProvision>;
+  readonly observations: ThreadMap<Observation>;
   readonly leftovers: ThreadMap<LeftoverThread>;
 }
 
@@ -215,14 +219,31 @@ const wishTablesOf = ({ view, chatId }: ReconciliationInput, tables: Tables): Wi
   own: bySeat(view.bindings.filter(({ thread }) => thread.target.chatId === chatId)),
   // Of several the earliest.
   begun: bySeat(view.provisions.toReversed()),
+  makers: ThreadMap.of(view.provisions, ({ chatId: made, threadId }) =>
+    threadId === null ? null : { chatId: made, threadId },
+  ),
+  observations: ThreadMap.of(view.observations, targetOf),
   leftovers: ThreadMap.of(view.leftovers, targetOf),
 });
 
-function judgeRequests(input: ReconciliationInput, tables: Tables): ReconciliationAction[] {
-  const { requests } = input.view;
-  if (requests.length === 0) return [];
-  const wide = wishTablesOf(input, tables);
-  return requests.map((each) => judgeRequest(each, input, wide));
+/** One a plan, the oldest: what it changes is seen by the plan that judges the next. */
+function judgeOldestRequest(input: ReconciliationInput, tables: Tables): ReconciliationAction[] {
+  const [oldest] = input.view.requests;
+  return oldest === undefined ? [] : [judgeRequest(oldest, input, wishTablesOf(input, tables))];
+}
+
+/** Why a seat does not get the thread that the operator gives it; null = it does. */
+function whyNotAdopted({ seat, target }: Extract<OperatorWish, { kind: "adopt" }>, tables: WishTables): string | null {
+  const bound = tables.bound.get(target);
+  const maker = tables.makers.get(target);
+  const whose = bound?.seat ?? maker?.seat ?? seat;
+  if (whose !== seat) return `that thread belongs to ${whose}`;
+  if (tables.observations.get(target)?.status === "deleted") return "that thread is deleted";
+  if (tables.cleanups.get(target)?.phase === "deleting") return "that thread is being deleted";
+  const own = tables.own.get(seat);
+  return own === undefined || own === bound
+    ? null
+    : `${seat} has thread ${String(own.thread.target.threadId)}: give that up first (release or forget)`;
 }
 
 function judgeRequest(request: OperatorRequest, input: ReconciliationInput, tables: WishTables): ReconciliationAction {
@@ -235,15 +256,11 @@ function judgeRequest(request: OperatorRequest, input: ReconciliationInput, tabl
   };
   switch (wish.kind) {
     case "adopt": {
-      const bound = tables.bound.get(wish.target);
-      if (bound !== undefined && bound.seat !== wish.seat) return refuse(`that thread belongs to ${bound.seat}`);
-      const own = tables.own.get(wish.seat);
-      if (own !== undefined && own !== bound)
-        return refuse(
-          `${wish.seat} has thread ${String(own.thread.target.threadId)}: give that up first (release or forget)`,
-        );
+      const why = whyNotAdopted(wish, tables);
       const begun = tables.begun.get(wish.seat);
-      return order({ kind: "bind", seat: wish.seat, target: wish.target, provisionId: begun?.id ?? null });
+      return why === null
+        ? order({ kind: "bind", seat: wish.seat, target: wish.target, provisionId: begun?.id ?? null })
+        : refuse(why);
     }
     case "release": {
       const seat = tables.bound.get(wish.target)?.seat ?? null;
@@ -318,7 +335,7 @@ export function planReconciliation(input: ReconciliationInput): ReconciliationPl
   const { view, nowMs } = input;
   const tables = tablesOf(input);
   const actions = [
-    ...judgeRequests(input, tables),
+    ...judgeOldestRequest(input, tables),
     ...judgeCreations(input),
     ...judgeEach(view.observations, (each) => judgeStanding(each, input, tables)),
     ...judgeEach(view.seats, (each) => judgeDoubt(each, input)),
@@ -331,10 +348,11 @@ export function planReconciliation(input: ReconciliationInput): ReconciliationPl
     cleanup: actions.filter(isCleanup).length,
   };
   const next = nextDeadlineMs(input);
+  const isMoreDue = actions.length > actionsMax || view.requests.length > 1;
   return {
     phase: phaseOf(counts),
     counts,
     actions: actions.slice(0, actionsMax),
-    nextInMs: actions.length > actionsMax ? 0 : next === Infinity ? null : next - nowMs,
+    nextInMs: isMoreDue ? 0 : next === Infinity ? null : next - nowMs,
   };
 }

@@ -150,6 +150,8 @@ class Recorder {
         const seen = observations.find((each) => each.target.threadId === order.target.threadId);
         const threadName = seen?.name ?? begun?.threadName ?? slot;
         const thread = { target: order.target, slot, threadName };
+        // What was to become of it before is overtaken by this word.
+        if ((await cleanups.cancel({ epoch, target: order.target })).kind === "fenced") return { kind: "fenced" };
         return recorded(
           await threads.bind({
             epoch,

@@ -39,11 +39,17 @@ const look = (differs: Partial<ReconciliationInput["view"]> = {}): Reconciliatio
   threadGraceMs: null,
   unprovableAfterMs: null,
 });
-const request = { id: "r", wish: { kind: "leave", seat: seatKey("s") }, atMs: 0 } as const;
 const start = () => playChart(reconciliationMachine, { epoch: epoch(4) });
 const wake = { type: "reconciliation.wake" } as const;
 const resting = () => start().answer("viewThreads", look());
-const recording = () => start().answer("viewThreads", look({ requests: [request, { ...request, id: "r2" }] }));
+const forgotten = { sinceMs: 0, reason: "another host" };
+const unprovable = ["s1", "s2"].map((name) => ({
+  seat: seatKey(name),
+  ended: null,
+  target: null,
+  unprovable: forgotten,
+})) as unknown as ReconciliationInput["view"]["seats"];
+const recording = () => start().answer("viewThreads", { ...look({ seats: unprovable }), unprovableAfterMs: 1 });
 const deleting = () => start().answer("viewThreads", look({ cleanups: [cleanup(1), cleanup(2)] }));
 const creating = { provisions: [{ status: "inFlight" }] as unknown as ReconciliationInput["view"]["provisions"] };
 const closing = {
@@ -106,7 +112,7 @@ describe("acting", () => {
 
   it("records what needs no call, one by one; a failed one is tried again", () => {
     const chart = recording().answer("recordAction", { kind: "done" });
-    expect(chart.requests).toMatchObject({ recordAction: { epoch: 4, action: { request: { id: "r2" } } } });
+    expect(chart.requests).toMatchObject({ recordAction: { epoch: 4, action: { kind: "forgetSeat", seat: "s2" } } });
     expect(chart.fail("recordAction", new Error("busy")).state).toContain("work.incomplete");
     expect(recording().answer("recordAction", { kind: "refused" }).requests).toHaveProperty("recordAction");
   });

@@ -1,86 +1,10 @@
 /** What reconciliation plans: deadlines and their proof, superseded instructions, the operator's wishes, phases. */
 import { describe, expect, it } from "vitest";
-import { generation, instanceId, seatKey, threadId, type InstanceId, type Liveness } from "../../../machines/ids.ts";
-import {
-  actionsMax,
-  phaseOf,
-  planReconciliation,
-  type ReconciliationInput,
-} from "../../../machines/reconciliation.rules.ts";
-import type { Cleanup, OperatorWish, ReconciliationView, SeatRecord } from "../../../machines/reconciliation.types.ts";
-import type { HeldBinding } from "../../../machines/threads.rules.ts";
-import { chat, incarnation } from "../../support/charts/samples.ts";
+import { actionsMax, phaseOf, type ReconciliationInput } from "../../../machines/reconciliation.rules.ts";
+import type { Observation, OperatorWish, ReconciliationView } from "../../../machines/reconciliation.types.ts";
+import * as the from "./reconciliation-scenes.ts";
 
-const nowMs = 1_000_000;
-const seat = (n: number) => seatKey(`manual:own:${n}`);
-const target = (n: number) => ({ chatId: chat, threadId: threadId(n) });
-const holder = instanceId("7:7");
-
-const binding = (n: number, differs: Partial<HeldBinding> = {}): HeldBinding => ({
-  seat: seat(n),
-  thread: { target: target(n), slot: "A", threadName: "Amber" },
-  createdAtMs: 0,
-  standing: "open",
-  reason: "",
-  provenAtMs: 0,
-  holder: null,
-  ...differs,
-});
-const cleanup = (n: number, differs: Partial<Cleanup> = {}): Cleanup => ({
-  seat: seat(n),
-  target: target(n),
-  reason: "ended",
-  atMs: 0,
-  dueAtMs: nowMs,
-  phase: "waiting",
-  attempts: 0,
-  lastReason: null,
-  ...differs,
-});
-const sits = (n: number, differs: Partial<SeatRecord> = {}): SeatRecord => ({
-  seat: seat(n),
-  instanceId: holder,
-  generation: generation("g1"),
-  target: target(n),
-  ended: null,
-  endedAtMs: null,
-  threadGraceMs: 600_000,
-  unprovable: null,
-  ...differs,
-});
-const died = (n: number, endedAtMs = 0) => sits(n, { ended: "died", endedAtMs });
-const empty: ReconciliationView = {
-  bindings: [],
-  provisions: [],
-  cleanups: [],
-  leftovers: [],
-  observations: [],
-  seats: [],
-  claims: [],
-  requests: [],
-};
-const plan = (view: Partial<ReconciliationView>, differs: Partial<ReconciliationInput> = {}) =>
-  planReconciliation({
-    nowMs,
-    chatId: chat,
-    view: { ...empty, ...view },
-    heldSeats: new Set(),
-    looks: new Map(),
-    graceFromMs: 0,
-    threadGraceMs: 600_000,
-    unprovableAfterMs: null,
-    ...differs,
-  });
-const claimed = [{ seat: seat(1), instanceId: holder, incarnation }];
-const looks = (liveness: Liveness): ReadonlyMap<InstanceId, Liveness> => new Map([[holder, liveness]]);
-const deletion = (seenDead: InstanceId | null = null) => ({
-  kind: "deleteThread",
-  seat: seat(1),
-  target: target(1),
-  reason: "ended",
-  seenDead,
-});
-const due = { bindings: [binding(1)], cleanups: [cleanup(1)], seats: [died(1)] };
+const { nowMs, seat, target, binding, cleanup, sits, died, plan, claimed, looks, deletion, due, holder } = the;
 
 describe("threads/T-30, S-73: the grace deadline", () => {
   it("is carried out when it has come and nobody holds the seat, not a millisecond before", () => {
@@ -171,20 +95,9 @@ describe("threads/RC-4, RC-5, OP-23: what service messages tell", () => {
 });
 
 describe("threads/OP-8, OP-20, S-61: a creation whose answer was lost", () => {
-  const begun = { id: "p", seat: seat(1), chatId: chat, threadName: "Amber", startedAtMs: 500, threadId: null };
-  const provisions = [begun] as unknown as ReconciliationView["provisions"];
-  const made = (differs: object = {}) =>
-    [
-      {
-        target: target(8),
-        status: "open",
-        name: "Amber",
-        isNamedByPerson: false,
-        createdByBot: true,
-        atMs: 500,
-        ...differs,
-      },
-    ] as unknown as ReconciliationView["observations"];
+  const begun = the.begun(1, { threadName: "Amber", startedAtMs: 500 });
+  const provisions = [begun];
+  const made = (differs: Partial<Observation> = {}) => [the.seen(8, { name: "Amber", atMs: 500, ...differs })];
 
   it("is told the thread that the bot made since, under its name, and that nobody has", () => {
     expect(plan({ provisions, observations: made() }).actions).toEqual([
@@ -231,6 +144,19 @@ describe("the operator's wishes", () => {
     expect(wished(wish, { provisions })).toEqual({ kind: "bind", seat: seat(1), target: target(5), provisionId: "p" });
     expect(wished(wish, { bindings: [binding(5)] })).toContain("belongs to manual:own:5");
     expect(wished(wish, { bindings: [binding(1)] })).toContain("has thread 1");
+    const made = { ...the.begun(2), threadId: target(5).threadId };
+    expect(wished(wish, { provisions: [made] })).toContain("belongs to manual:own:2");
+    expect(wished(wish, { observations: [the.seen(5, { status: "deleted" })] })).toBe("that thread is deleted");
+    expect(wished(wish, { cleanups: [cleanup(5, { phase: "deleting" })] })).toBe("that thread is being deleted");
+  });
+
+  it("are judged one a plan, for what one changes the next has to see", () => {
+    const wish = { kind: "adopt", target: target(5) } as const;
+    const requests = [1, 2].map((n) => ({ id: `r${n}`, wish: { ...wish, seat: seat(n) }, atMs: n }));
+    expect(plan({ requests })).toMatchObject({
+      actions: [{ kind: "carryOut", request: { id: "r1" }, order: { kind: "bind", seat: seat(1) } }],
+      nextInMs: 0,
+    });
   });
 
   it("release deletes, and leave gives up, what nobody alive holds", () => {
