@@ -3,7 +3,8 @@
  * changes or a deadline comes.
  *
  * Owns: that order; that every action goes through the epoch (the store compares it in the transaction of the action, a
- * deletion is begun by such a transaction), and that what was not confirmed is tried again later, also by the next leader.
+ * deletion is begun by such a transaction), that a deletion waits for its turn behind everything a user waits for, and
+ * that what was not confirmed is tried again later, also by the next leader.
  * Does not own: what is to be done (`reconciliation.rules.ts`), how a thread is deleted (`cleanup.machine.ts`).
  *
  * The region `phase` says what the last plan held; carrying it out does not change it.
@@ -94,13 +95,14 @@ const base = setup({
     viewThreads: slot<PlanInput>("viewThreads"),
     /** One action that needs no call, in one transaction under the epoch. */
     recordAction: slot<RecordAnswer, { readonly epoch: Epoch; readonly action: ReconciliationAction }>("recordAction"),
+    /** Resolves when a call of administration may be made: nobody's message is on its way, and the pace allows it. */
+    awaitTurn: slot<undefined>("awaitTurn"),
     cleanup: cleanupMachine,
   },
   delays: {
     rest: ({ context }) =>
       Math.max(restMinMs, Math.min(restMaxMs, context.plan.nextInMs ?? restMaxMs, context.retryMs || restMaxMs)),
-    /** Between two deletions: they are administration, and come after everything a user waits for. */
-    spacing: 50,
+    lookInterval: restMaxMs,
   },
 });
 
@@ -176,7 +178,7 @@ export const reconciliationMachine = createMachine({
             choosing: {
               always: [
                 { guard: ({ context }) => context.queue.length === 0, target: "done" },
-                { guard: ({ context }) => first(context).kind === "deleteThread", target: "deleting" },
+                { guard: ({ context }) => first(context).kind === "deleteThread", target: "awaitingTurn" },
                 { target: "recording" },
               ],
             },
@@ -201,6 +203,12 @@ export const reconciliationMachine = createMachine({
                 },
               },
             },
+            /** Nothing has begun: what changes meanwhile, and what an operator asks, comes first. */
+            awaitingTurn: {
+              on: { "reconciliation.wake": "#reconciliation.work.planning" },
+              after: { lookInterval: "#reconciliation.work.planning" },
+              invoke: { src: "awaitTurn", onDone: "deleting", onError: "#reconciliation.work.incomplete" },
+            },
             deleting: {
               invoke: {
                 src: "cleanup",
@@ -214,7 +222,7 @@ export const reconciliationMachine = createMachine({
                     target: "#reconciliation.work.fenced",
                   },
                   {
-                    target: "spacing",
+                    target: "choosing",
                     actions: [
                       emit(({ context, event: { output } }) =>
                         acted(context, output.kind === "failed" ? output.reason : output.kind),
@@ -233,7 +241,7 @@ export const reconciliationMachine = createMachine({
                   },
                 ],
                 onError: {
-                  target: "spacing",
+                  target: "choosing",
                   actions: [
                     emit(({ context, event }) => acted(context, String(event.error))),
                     "drop",
@@ -242,7 +250,6 @@ export const reconciliationMachine = createMachine({
                 },
               },
             },
-            spacing: { after: { spacing: "choosing" } },
             done: {
               always: [
                 { guard: ({ context }) => context.retryMs > 0, target: "#reconciliation.work.incomplete" },

@@ -27,6 +27,8 @@ import type { HeldBinding, LeftoverThread, PendingProvision, ThreadStanding } fr
 
 export interface ReconciliationInput {
   readonly nowMs: number;
+  /** When this leadership began. */
+  readonly leadingSinceMs: number;
   /** Threads of other chats are left alone. */
   readonly chatId: ChatId;
   readonly view: ReconciliationView;
@@ -92,6 +94,8 @@ export interface ReconciliationPlan {
 
 /** Actions of one plan; what is beyond waits for the next, which follows at once. */
 export const actionsMax = 200;
+/** Deletions of one plan: each waits for its turn, and what is asked meanwhile is heard in between. */
+export const deletionsMax = 5;
 
 /** The phase by what a plan holds (threads §5.3): the first that applies. */
 export function phaseOf(counts: ReconciliationPlan["counts"]): ReconciliationPhase {
@@ -133,8 +137,9 @@ function tablesOf({ view }: ReconciliationInput): Tables {
 const callMaxMs = 8_000;
 
 /** When an instruction may be carried out. One under way may be somebody else's to end. */
-function dueOf({ reason, phase, dueAtMs }: Cleanup, { graceFromMs }: ReconciliationInput): number {
-  if (phase === "deleting") return dueAtMs + callMaxMs;
+function dueOf({ reason, phase, dueAtMs }: Cleanup, { graceFromMs, leadingSinceMs }: ReconciliationInput): number {
+  // However long it was due: whoever led before may have begun it with the last of its lease.
+  if (phase === "deleting") return Math.max(dueAtMs, leadingSinceMs) + callMaxMs;
   return reason === "ended" ? Math.max(dueAtMs, graceFromMs) : dueAtMs;
 }
 
@@ -330,11 +335,17 @@ function nextDeadlineMs(input: ReconciliationInput): number {
   return next;
 }
 
+function bounded(judged: readonly ReconciliationAction[]): readonly ReconciliationAction[] {
+  let deletions = 0;
+  const kept = judged.filter(({ kind }) => kind !== "deleteThread" || (deletions += 1) <= deletionsMax);
+  return kept.slice(0, actionsMax);
+}
+
 /** What is to be done now, the operator's wishes first, deletions last. */
 export function planReconciliation(input: ReconciliationInput): ReconciliationPlan {
   const { view, nowMs } = input;
   const tables = tablesOf(input);
-  const actions = [
+  const judged = [
     ...judgeOldestRequest(input, tables),
     ...judgeCreations(input),
     ...judgeEach(view.observations, (each) => judgeStanding(each, input, tables)),
@@ -344,15 +355,16 @@ export function planReconciliation(input: ReconciliationInput): ReconciliationPl
   ];
   const counts = {
     provisions: view.provisions.filter((each) => each.status !== "unwanted").length,
-    sync: actions.filter(isSync).length,
-    cleanup: actions.filter(isCleanup).length,
+    sync: judged.filter(isSync).length,
+    cleanup: judged.filter(isCleanup).length,
   };
   const next = nextDeadlineMs(input);
-  const isMoreDue = actions.length > actionsMax || view.requests.length > 1;
+  const actions = bounded(judged);
+  const isMoreDue = actions.length < judged.length || view.requests.length > 1;
   return {
     phase: phaseOf(counts),
     counts,
-    actions: actions.slice(0, actionsMax),
+    actions,
     nextInMs: isMoreDue ? 0 : next === Infinity ? null : next - nowMs,
   };
 }

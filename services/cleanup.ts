@@ -67,7 +67,9 @@ export function provideCleanup(runtime: Runtime) {
         return undefined;
       }),
       deleteThread: fromPromise<DeleteAnswer, ThreadOrder>(async ({ input }) => {
-        const answer = readDeletion(await callOnThread(runtime, "deleteForumTopic", input));
+        const outcome = await callOnThread(runtime, "deleteForumTopic", input);
+        if (outcome.kind === "throttled") runtime.probes.pause(outcome.retryAfterMs);
+        const answer = readDeletion(outcome);
         const reason = answer.kind === "kept" ? { reason: answer.reason } : {};
         stage.log.event("info", `thread-${answer.kind === "gone" ? "deleted" : "not-deleted"}`, {
           thread: input.target.threadId,

@@ -1,8 +1,8 @@
 /**
- * When a thread may be looked at: a probe is an admin write and eats the chat's quota.
+ * When a thread may be looked at, and when one may be deleted: both are admin writes and eat the chat's quota.
  *
- * Owns: the pace (one probe a second, the oldest first, none while a message is under way) and the pause that Telegram asked
- * for. Does not own: what is probed, what the answer means (`provisioning.ts`).
+ * Owns: the pace (one such call a second, the oldest first, none while a message is under way) and the pause that Telegram
+ * asked for. Does not own: what is asked, what the answer means (`provisioning.ts`, `cleanup.ts`, `titles.ts`).
  *
  * Invariant: a probe never begins while a call of an instance is on its way. Never periodic: nothing is probed unasked.
  */

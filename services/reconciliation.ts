@@ -194,7 +194,8 @@ export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: Reco
   const { store, stage } = runtime.ports;
   const { threadGraceMs, unprovableAfterMs } = runtime.settings;
   const recorder = new Recorder(runtime, epoch);
-  const graceFromMs = stage.clock.nowMs() + Math.min(returnMs, threadGraceMs ?? returnMs);
+  const leadingSinceMs = stage.clock.nowMs();
+  const graceFromMs = leadingSinceMs + Math.min(returnMs, threadGraceMs ?? returnMs);
   return reconciliationMachine.provide({
     actors: {
       watchThreads: fromCallback(({ sendBack }) =>
@@ -207,6 +208,7 @@ export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: Reco
         const nowMs = stage.clock.nowMs();
         return {
           nowMs,
+          leadingSinceMs,
           chatId: chatOf(runtime),
           view,
           heldSeats: side.heldSeats(),
@@ -218,6 +220,9 @@ export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: Reco
       }),
       recordAction: fromPromise<RecordAnswer, { readonly epoch: Epoch; readonly action: ReconciliationAction }>(
         ({ input }) => recorder.record(input.action),
+      ),
+      awaitTurn: fromPromise<undefined>(({ signal }) =>
+        runtime.probes.run(() => Promise.resolve(undefined), undefined, signal),
       ),
       cleanup: provideCleanup(runtime),
     },

@@ -73,6 +73,7 @@ function viewOf(count: number): ReconciliationView {
 
 const inputOf = (count: number): ReconciliationInput => ({
   nowMs,
+  leadingSinceMs: 0,
   chatId: chat,
   view: viewOf(count),
   heldSeats: new Set(),

@@ -83,6 +83,7 @@ export const empty: ReconciliationView = {
 };
 export const input: ReconciliationInput = {
   nowMs,
+  leadingSinceMs: 0,
   chatId: chat,
   view: empty,
   heldSeats: new Set(),

@@ -21,6 +21,7 @@ const cleanup = (n: number): Cleanup => ({
 });
 const look = (differs: Partial<ReconciliationInput["view"]> = {}): ReconciliationInput => ({
   nowMs: 1,
+  leadingSinceMs: 0,
   chatId: chat,
   view: {
     bindings: [],
@@ -50,7 +51,8 @@ const unprovable = ["s1", "s2"].map((name) => ({
   unprovable: forgotten,
 })) as unknown as ReconciliationInput["view"]["seats"];
 const recording = () => start().answer("viewThreads", { ...look({ seats: unprovable }), unprovableAfterMs: 1 });
-const deleting = () => start().answer("viewThreads", look({ cleanups: [cleanup(1), cleanup(2)] }));
+const waiting = () => start().answer("viewThreads", look({ cleanups: [cleanup(1), cleanup(2)] }));
+const deleting = () => waiting().answer("awaitTurn", undefined);
 const creating = { provisions: [{ status: "inFlight" }] as unknown as ReconciliationInput["view"]["provisions"] };
 const closing = {
   bindings: [
@@ -82,14 +84,23 @@ describe("looking", () => {
 });
 
 describe("acting", () => {
-  it("deletes one thread after the other, with a pause, by the instruction that is on disk", () => {
+  it("deletes one thread after the other, each when its turn has come, by the instruction that is on disk", () => {
     const chart = deleting();
     const input = (n: number) => ({ epoch: 4, seat: "s", target: target(n), asks: null, seenDead: null });
     expect(chart.requests).toMatchObject({ cleanup: input(1) });
     chart.answer("cleanup", { kind: "removed" });
     expect(chart.requests).not.toHaveProperty("cleanup");
-    expect(chart.after("spacing").requests).toMatchObject({ cleanup: input(2) });
-    expect(chart.answer("cleanup", { kind: "superseded" }).after("spacing").state).toContain("work.resting");
+    expect(chart.answer("awaitTurn", undefined).requests).toMatchObject({ cleanup: input(2) });
+    expect(chart.answer("cleanup", { kind: "superseded" }).state).toContain("work.resting");
+  });
+
+  it("threads/SY-4: looks again while a deletion waits for its turn, in time or when woken: nothing has begun", () => {
+    expect(waiting().timers).toEqual({ lookInterval: 1_000 });
+    for (const chart of [waiting().after("lookInterval"), waiting().send(wake)]) {
+      expect(Object.keys(chart.requests).sort()).toEqual(["viewThreads", "watchThreads"]);
+      expect(chart.answer("viewThreads", look()).state).toContain("work.resting");
+    }
+    expect(waiting().fail("awaitTurn").state).toContain("work.incomplete");
   });
 
   it.each([
@@ -98,15 +109,15 @@ describe("acting", () => {
   ])(
     "threads/T-16, T-47: what was not done (%o) does not keep the rest from being done, and is tried again",
     (output, ms) => {
-      const chart = deleting().answer("cleanup", output).after("spacing").answer("cleanup", { kind: "removed" });
-      chart.after("spacing");
+      const chart = deleting().answer("cleanup", output).answer("awaitTurn", undefined);
+      chart.answer("cleanup", { kind: "removed" });
       expect(chart.state).toContain("work.incomplete");
       expect(chart.timers).toEqual({ rest: ms });
     },
   );
 
   it("goes on when a deletion broke", () => {
-    const chart = deleting().fail("cleanup", new Error("broken")).after("spacing");
+    const chart = deleting().fail("cleanup", new Error("broken")).answer("awaitTurn", undefined);
     expect(chart.requests).toHaveProperty("cleanup");
   });
 
@@ -149,7 +160,7 @@ describe("threads §5.3: the phase is that of the last plan", () => {
   const settled = (from: keyof typeof kinds) => {
     const chart = start().answer("viewThreads", look(kinds[from]));
     if (from === "syncRequired") chart.answer("recordAction", { kind: "done" });
-    if (from === "cleanupRequired") chart.answer("cleanup", { kind: "removed" }).after("spacing");
+    if (from === "cleanupRequired") chart.answer("awaitTurn", undefined).answer("cleanup", { kind: "removed" });
     return chart.send(wake);
   };
   it.each(phases.flatMap((from) => phases.map((to) => [from, to] as const)))("from %s to %s", (from, to) => {

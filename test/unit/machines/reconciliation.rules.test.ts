@@ -1,6 +1,6 @@
 /** What reconciliation plans: deadlines and their proof, superseded instructions, the operator's wishes, phases. */
 import { describe, expect, it } from "vitest";
-import { actionsMax, phaseOf, type ReconciliationInput } from "../../../machines/reconciliation.rules.ts";
+import { actionsMax, deletionsMax, phaseOf, type ReconciliationInput } from "../../../machines/reconciliation.rules.ts";
 import type { Observation, OperatorWish, ReconciliationView } from "../../../machines/reconciliation.types.ts";
 import * as the from "./reconciliation-scenes.ts";
 
@@ -65,6 +65,9 @@ describe("threads/RC-1, RC-2: instructions", () => {
     const begun = { ...due, cleanups: [cleanup(1, { phase: "deleting", attempts: 1 })] };
     expect(plan(begun)).toMatchObject({ actions: [], nextInMs: 8_000 });
     expect(plan(begun, { nowMs: nowMs + 8_000 }).actions).toEqual([deletion()]);
+    // It may have been due for long, and yet begun just before this leadership.
+    const later = { nowMs: nowMs + 60_000, leadingSinceMs: nowMs + 59_000 };
+    expect(plan(begun, later)).toMatchObject({ actions: [], nextInMs: 7_000 });
   });
 });
 
@@ -191,8 +194,10 @@ it.each([
   expect(phaseOf(counts)).toBe(phase);
 });
 
-it("a plan beyond its bound is carried out in parts, one right after the other", () => {
-  const many = Array.from({ length: actionsMax + 1 }, (_, n) => cleanup(n));
-  const { actions, nextInMs, counts } = plan({ cleanups: many });
-  expect([actions.length, nextInMs, counts.cleanup]).toEqual([actionsMax, 0, actionsMax + 1]);
+it("a plan beyond its bound is carried out in parts, one right after the other, with few deletions in each", () => {
+  const many = Array.from({ length: actionsMax + 1 }, (_, n) => n + 1);
+  const idle = plan({ bindings: many.map((n) => binding(n)) });
+  expect([idle.actions.length, idle.nextInMs]).toEqual([actionsMax, 0]);
+  const dying = plan({ bindings: [binding(500)], cleanups: many.map((n) => cleanup(n, { reason: "left" })) });
+  expect([dying.actions.length, dying.nextInMs, dying.counts.cleanup]).toEqual([deletionsMax + 1, 0, actionsMax + 1]);
 });

@@ -274,8 +274,8 @@ describe("threads §5.3, S-97: the phase is that of the last plan", () => {
     chart.answer("viewThreads", look(view));
     while (!/work\.(resting|incomplete)/.test(chart.state)) {
       if ("recordAction" in chart.requests) chart.answer("recordAction", { kind: "done" });
-      else if ("cleanup" in chart.requests) chart.answer("cleanup", { kind: "removed" });
-      else chart.after("spacing");
+      else if ("awaitTurn" in chart.requests) chart.answer("awaitTurn", undefined);
+      else chart.answer("cleanup", { kind: "removed" });
     }
     return chart;
   }
