@@ -93,6 +93,12 @@ function withRequest(command: Command): Command {
     .addOption(new Option("--chat <id>", "chat of a thread that the line does not know").argParser(wholeNumber))
     .addOption(
       new Option("--wait <seconds>", "how long to wait for a leader's answer").argParser(wholeNumber).default(15),
+    )
+    .addHelpText(
+      "after",
+      "\nA seat is named as partyline threads lists it, or by the name at its end; a thread by its number there." +
+        "\nThe leader carries the request out, and refuses what a running instance holds. Without a leader the request is" +
+        "\nkept for the next one. Exit codes: 0 done, 1 refused or not answered in time, 2 used wrongly.\n",
     );
 }
 

@@ -10,6 +10,7 @@ import type { LineStatus, OperatorWish } from "../index.ts";
 import { lineOf, seatOf } from "./line.ts";
 import { UsageError } from "./options.ts";
 import type { LineFlags } from "./options.ts";
+import { threadLines, withExplanations } from "./thread-words.ts";
 
 export type ThreadsFlags = LineFlags & { readonly json?: boolean; readonly wait?: number };
 
@@ -23,46 +24,13 @@ function threadOf(status: LineStatus, text: string, flags: ThreadsFlags) {
   return { chatId, threadId };
 }
 
-const when = (atMs: number, nowMs: number): string => {
-  const seconds = Math.round(Math.abs(atMs - nowMs) / 1_000);
-  const text = seconds < 120 ? `${String(seconds)} s` : `${String(Math.round(seconds / 60))} min`;
-  return atMs >= nowMs ? `in ${text}` : `${text} ago`;
-};
-
-export function threadsText(status: LineStatus, nowMs: number): string {
-  const rows = [
-    ...status.threads.map(
-      (each) =>
-        `  ${String(each.threadId).padEnd(8)}${each.slot.padEnd(3)} ${each.name.padEnd(16)} ${each.seat}  ${stateText(each, nowMs)}`,
-    ),
-    ...status.leftovers.map(
-      (each) =>
-        `  ${String(each.threadId).padEnd(8)}   ${each.name.padEnd(16)} left over: ${each.reason} (release or forget it)`,
-    ),
-    ...status.creations.map(
-      (each) =>
-        `  ?          ${each.name.padEnd(16)} ${each.seat}  creation ${each.status} since ${when(each.startedAtMs, nowMs)} (adopt a thread or forget it)`,
-    ),
-  ];
-  return ["threads", ...(rows.length === 0 ? ["  none"] : rows)].join("\n");
-}
-
-export function stateText(thread: LineStatus["threads"][number], nowMs: number): string {
-  const { deletion, reason } = thread;
-  const because = reason === "" ? "" : `: ${reason}`;
-  if (deletion === null) return `${thread.state}${because}`;
-  const last = deletion.lastReason === null ? "" : `; last attempt: ${deletion.lastReason}`;
-  return `to be deleted ${when(deletion.dueAtMs, nowMs)} (${deletion.reason})${last}`;
-}
+const orNone = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? ["  none"] : lines);
 
 export async function listThreads(flags: ThreadsFlags): Promise<number> {
   const status = await readStatus(lineOf(flags));
-  const { threads, leftovers, creations } = status;
-  console.log(
-    flags.json === true
-      ? JSON.stringify({ threads, leftovers, creations })
-      : threadsText(status, systemClock().nowMs()),
-  );
+  const nowMs = systemClock().nowMs();
+  if (flags.json === true) console.log(JSON.stringify(withExplanations(status, nowMs)));
+  else console.log(["threads", ...orNone(threadLines(status, nowMs))].join("\n"));
   return 0;
 }
 

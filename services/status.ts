@@ -135,6 +135,12 @@ function threadStatus({ seat, thread, createdAtMs, standing, reason }: HeldBindi
   };
 }
 
+const creationWords: Readonly<Record<StoreStatus["provisions"][number]["status"], string>> = {
+  inFlight: "is being made",
+  ambiguous: "may or may not have been made: Telegram did not answer",
+  unwanted: "is deleted if it shows up: its instance has left",
+};
+
 export interface LineSources {
   readonly store: Store;
   readonly processes: Processes;
@@ -178,7 +184,9 @@ export async function describeLine(sources: LineSources): Promise<LineStatus> {
     polling: status.polling,
     drops: status.drops,
     unresolved: [
-      ...status.provisions.map((each) => `creating the thread "${each.threadName}" for ${each.seat}: ${each.status}`),
+      ...status.provisions.map(
+        (each) => `the thread "${each.threadName}" for ${each.seat} ${creationWords[each.status]}`,
+      ),
       ...status.cleanups
         .filter((each) => each.attempts > 0 || each.reason !== "ended")
         .map(

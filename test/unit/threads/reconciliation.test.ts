@@ -236,6 +236,21 @@ describe("never a thread that somebody has", () => {
     expect(world.telegram.calls).toEqual([]);
   });
 
+  test("a seat whose holder can be proven neither alive nor dead is the operator's to end, and then its thread has its grace time", async () => {
+    const world = open();
+    const epoch = await world.lead();
+    await world.claim(1);
+    await world.seat(epoch, 1, "g");
+    const forget = () => world.ask({ kind: "forgetSeat", seat: the.seat(1) });
+    expect(await forget()).toMatch(/^refused: .* is held by a running instance/);
+    world.processes.set(the.instance(1), "unverifiable");
+    expect(await forget()).toMatch(/^done: the seat's holder counts as gone/);
+    expect(await instructions(world)).toMatchObject([{ reason: "ended" }]);
+    expect(await forget()).toMatch(/^refused: nobody sits on/);
+    await world.clock.advance(the.graceMs);
+    expect(world.deleted).toEqual([1]);
+  });
+
   test("what was ordered before an adoption does not undo it", async () => {
     const world = open();
     const epoch = await world.lead();

@@ -1,0 +1,85 @@
+/**
+ * What is known of each thread, in the words of the person who has to decide about it.
+ *
+ * Owns: those words, for `partyline threads list` and `partyline status`. Does not own: the facts (`services/status.ts`).
+ */
+import type { LineStatus } from "../index.ts";
+
+type Thread = LineStatus["threads"][number];
+type Leftover = LineStatus["leftovers"][number];
+type Creation = LineStatus["creations"][number];
+type Deletion = NonNullable<Thread["deletion"]>;
+
+const span = (ms: number): string => {
+  const seconds = Math.round(Math.abs(ms) / 1_000);
+  return seconds < 120 ? `${String(seconds)} s` : `${String(Math.round(seconds / 60))} min`;
+};
+const when = (atMs: number, nowMs: number): string => (atMs <= nowMs ? "now" : `in ${span(atMs - nowMs)}`);
+
+const whyDeleted: Readonly<Record<Deletion["reason"], string>> = {
+  ended: "its instance is gone",
+  left: "its instance gave it up",
+  operator: "an operator gave it up",
+  replaced: "its seat has another thread",
+};
+
+function explainDeletion({ reason, dueAtMs, attempts, lastReason }: Deletion, nowMs: number): string {
+  const unless = reason === "ended" && attempts === 0 ? ", unless one comes back under its seat" : "";
+  const last = lastReason === null ? "" : `; attempt ${String(attempts)} failed: ${lastReason}`;
+  return `${whyDeleted[reason]}: deleted ${when(dueAtMs, nowMs)}${unless}${last}`;
+}
+
+function explainUse({ seat }: Thread, { seats }: LineStatus): string {
+  const place = seats.find((each) => each.seat === seat);
+  if (place?.process === "unverifiable")
+    return `its process can be proven neither alive nor dead (partyline seats forget ${seat})`;
+  return place === undefined || place.role === "nobody" ? "kept: nobody sits on its seat" : "in use";
+}
+
+const because = (reason: string): string => (reason === "" ? "" : ` (${reason})`);
+
+export function explainThread(thread: Thread, status: LineStatus, nowMs: number): string {
+  const { state, reason, deletion } = thread;
+  if (deletion !== null) return explainDeletion(deletion, nowMs);
+  switch (state) {
+    case "open":
+      return explainUse(thread, status);
+    case "closed":
+      return `closed in Telegram${because(reason)}: what goes there waits until it is reopened`;
+    case "suspect":
+      return `in doubt${because(reason)}: it is proven to exist before it is used again`;
+  }
+}
+
+export const explainLeftover = ({ threadId, reason }: Leftover): string =>
+  `left over: ${reason}; nothing deletes it but you (partyline threads release ${String(threadId)}, or forget)`;
+
+export function explainCreation({ seat, status, startedAtMs }: Creation, nowMs: number): string {
+  const since = `${span(nowMs - startedAtMs)} ago`;
+  if (status === "unwanted") return `begun ${since} for an instance that has left: deleted if it shows up`;
+  if (status === "inFlight") return `being made, begun ${since}`;
+  return (
+    `begun ${since}, and Telegram did not say whether it was made: none is made again until it shows up or you decide ` +
+    `(partyline threads adopt ${seat} THREAD, or forget ${seat})`
+  );
+}
+
+/** A line for each, threads first. */
+export function threadLines(status: LineStatus, nowMs: number): string[] {
+  const row = (id: string, slot: string, name: string, rest: string): string =>
+    `  ${id.padEnd(8)}${slot.padEnd(3)} ${name.padEnd(16)} ${rest}`;
+  return [
+    ...status.threads.map((each) =>
+      row(String(each.threadId), each.slot, each.name, `${each.seat}  ${explainThread(each, status, nowMs)}`),
+    ),
+    ...status.leftovers.map((each) => row(String(each.threadId), "", each.name, explainLeftover(each))),
+    ...status.creations.map((each) => row("?", "", each.name, `${each.seat}  ${explainCreation(each, nowMs)}`)),
+  ];
+}
+
+/** The same facts for programs, each with its words. */
+export const withExplanations = (status: LineStatus, nowMs: number) => ({
+  threads: status.threads.map((each) => ({ ...each, explanation: explainThread(each, status, nowMs) })),
+  leftovers: status.leftovers.map((each) => ({ ...each, explanation: explainLeftover(each) })),
+  creations: status.creations.map((each) => ({ ...each, explanation: explainCreation(each, nowMs) })),
+});
