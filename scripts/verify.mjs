@@ -54,6 +54,7 @@ const steps = [
     commands: [program("test/model/check.ts")],
     longCommands: [program("test/model/check.ts", "--long")],
   },
+  { name: "faults", commands: [program("test/faults/faults.ts")] },
   { name: "simulate", commands: [simulate("12")], longCommands: [simulate("200")] },
   { name: "browser", commands: [vitest("browser")], countsTests: true },
   {

@@ -151,6 +151,13 @@ export const registrationInvariants: readonly Invariant[] = [
     holds: ({ revenants }) => revenants === 0,
   }),
   eachOf({
+    name: "registration/endedOnlyWithProof",
+    ids: ["threads/T-29"],
+    sentence: "A seat’s chart ends a registration as dead only after the process is gone: silence is no proof.",
+    of: "seatGhosts",
+    holds: ({ falseDeaths }) => falseDeaths === 0,
+  }),
+  eachOf({
     name: "membership/believesOnlyWhatItWasTold",
     ids: ["protocol/P-34"],
     sentence: "A follower believes in a registration only after a positive answer to just that attempt.",

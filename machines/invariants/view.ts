@@ -149,6 +149,8 @@ export interface SeatGhostView {
   readonly unprovenDeletions: number;
   /** Registrations of a dead instance that replaced a living one's. */
   readonly revenants: number;
+  /** Registrations that were ended as those of a dead process, while it ran. */
+  readonly falseDeaths: number;
 }
 
 /** An update on its way in. */

@@ -1,28 +1,17 @@
 /**
  * Seeded faults: small edits to the sources, each of which must be caught.
  *
- * Owns: what is changed, and where a catch is looked for first. Does not own: applying and trying them (`faults.ts`).
+ * Owns: what is changed in charts and in the store in memory, and where a catch is looked for first.
+ * Does not own: faults of the store on disk (`disk.ts`), of rules and services (`rules.ts`), applying and trying them
+ * (`faults.ts`).
  *
  * `find` stands exactly once in the file; an entry that has gone stale fails the run. A fault that survives is a hole in
  * the checks, or in the worlds, not in the catalogue.
  */
-export type Try =
-  | { readonly layer: "exploration"; readonly world: string }
-  | { readonly layer: "property"; readonly world: string }
-  | { readonly layer: "simulation"; readonly world: "lease" | "bus"; readonly seed: number; readonly hours: number };
-
-export interface Fault {
-  readonly name: string;
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-  readonly tries: readonly Try[];
-}
-
-const explored = (...worlds: string[]): Try[] => worlds.map((world) => ({ layer: "exploration", world }));
-const walked = (world: string): Try => ({ layer: "property", world });
-const bus = (hours = 0.5, seed = 1): Try => ({ layer: "simulation", world: "bus", seed, hours });
-const leases = (hours = 10, seed = 1): Try => ({ layer: "simulation", world: "lease", seed, hours });
+import { diskFaults } from "./disk.ts";
+import { explored, leases, unit, walked } from "./fault.ts";
+import type { Fault } from "./fault.ts";
+import { ruleFaults } from "./rules.ts";
 
 const lease = "machines/lease.machine.ts";
 const memoryLease = "adapters/store/memory/lease.ts";
@@ -41,14 +30,14 @@ const leaseFaults: readonly Fault[] = [
     file: memoryLease,
     find: "if (!unchanged || !bearsOut(",
     replace: "if (!bearsOut(",
-    tries: [leases(), bus()],
+    tries: [unit("store/memory", "race for one record|renewed since")],
   },
   {
     name: "the store believes whatever evidence is brought",
     file: memoryLease,
     find: "if (!unchanged || !bearsOut(record, evidence, me.instanceId))",
     replace: "if (!unchanged || bearsOut === null || evidence === null || me === null)",
-    tries: [leases(), bus()],
+    tries: [unit("store/memory", "evidence")],
   },
   {
     name: "a grant keeps the epoch of the one before",
@@ -62,56 +51,56 @@ const leaseFaults: readonly Fault[] = [
     file: memoryLease,
     find: 'if (!db.isCurrent(epoch)) return { kind: "fenced", record } as const;\n        if (record',
     replace: "if (epoch === 0 || record",
-    tries: [leases(), bus()],
+    tries: [unit("store/memory", "renewal extends")],
   },
   {
     name: "a release does not look at the epoch",
     file: memoryLease,
     find: "if (db.lease.epoch !== epoch || epoch === 0)",
     replace: "if (epoch === 0)",
-    tries: [leases(50)],
+    tries: [unit("store/memory", "release|old epoch")],
   },
   {
     name: "a renewal of a lapsed lease revives it",
     file: memoryLease,
     find: "if (record.remainingMs <= 0)",
     replace: "if (record.remainingMs <= -60_000)",
-    tries: [leases(), bus()],
+    tries: [unit("store/memory", "renewal extends")],
   },
   {
     name: "an expired lease is taken without a second look",
     file: lease,
     find: '{ guard: "isExpired", target: "confirming" }',
     replace: '{ guard: "isExpired", target: "acquiring", actions: assign({ evidence: "expired" }) }',
-    tries: [...explored("lease/losses"), leases()],
+    tries: [unit("machines/lease.machine")],
   },
   {
     name: "the second look does not ask whether the record is unchanged",
     file: lease,
     find: '=== "expired" && isUnchanged(event.output, known(context)),',
     replace: '=== "expired" && isUnchanged(event.output, event.output),',
-    tries: [...explored("lease/losses"), leases()],
+    tries: [unit("machines/lease.machine")],
   },
   {
     name: "a holder that is seen alive counts as gone",
     file: lease,
     find: 'guard: ({ event }) => event.output === "dead",\n                target: "#lease.acquiring"',
     replace: 'guard: ({ event }) => event.output !== "unverifiable",\n                target: "#lease.acquiring"',
-    tries: [...explored("lease/losses", "lease/restart"), leases()],
+    tries: [...explored("lease/losses", "lease/restart")],
   },
   {
     name: "a look that failed counts as proof of death",
     file: lease,
     find: 'onError: "#lease.observing",',
     replace: 'onError: { target: "#lease.acquiring", actions: assign({ evidence: "holderGone" }) },',
-    tries: [...explored("lease/losses"), leases()],
+    tries: [...explored("lease/losses")],
   },
   {
     name: "a fenced renewal is taken for a renewal",
     file: lease,
     find: 'guard: ({ event }) => event.output.kind === "renewed",',
     replace: 'guard: ({ event }) => event.output.kind !== "lapsed",',
-    tries: [...explored("lease/losses", "lease/writes"), walked("lease/wide2")],
+    tries: [unit("machines/lease.machine")],
   },
   {
     name: "a refused attempt is taken for a grant",
@@ -125,7 +114,7 @@ const leaseFaults: readonly Fault[] = [
     file: lease,
     find: 'after: { leaseRemaining: "lost" },\n',
     replace: "",
-    tries: [leases(), bus(), ...explored("lease/liveness")],
+    tries: [unit("machines/lease.machine")],
   },
   {
     name: "a hint begins the wait for an ended lease anew",
@@ -139,14 +128,14 @@ const leaseFaults: readonly Fault[] = [
     file: lease,
     find: 'waiting: { after: { retryInterval: "looking" }, on: { "lease.check": "looking" } },',
     replace: "waiting: {},",
-    tries: [...explored("lease/liveness"), leases()],
+    tries: [unit("machines/lease.machine")],
   },
   {
     name: "a grant that comes while withdrawing is not given back",
     file: lease,
     find: 'stateIn("#lease.acquiring.withdrawing")]),\n            target: "releasing"',
     replace: 'stateIn("#lease.acquiring.withdrawing")]),\n            target: "released"',
-    tries: [...explored("lease/releases", "lease/liveness"), leases()],
+    tries: [unit("machines/lease.machine")],
   },
 ];
 
@@ -157,7 +146,7 @@ const pollingFaults: readonly Fault[] = [
     find: '              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
     replace:
       '              cursor: ({ context, event: { output } }) => { const v = judgeBatch(context, output.kind === "batch" ? output.updates.map((each) => each.id) : []); return v.kind === "admit" ? v.cursor : context.cursor; },\n              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
-    tries: [...explored("polling/answers"), walked("polling/wide"), bus()],
+    tries: [...explored("polling/answers"), walked("polling/wide")],
   },
   {
     name: "a batch that could not be written is taken for written",
@@ -165,7 +154,7 @@ const pollingFaults: readonly Fault[] = [
     find: '        onError: {\n          target: "backingOff",\n          actions: [\n            assign({ batch: [] }),',
     replace:
       '        onError: {\n          target: "fetching",\n          actions: [\n            assign({ cursor: ({ context: { verdict, cursor } }) => (verdict.kind === "admit" ? verdict.cursor : cursor), batch: [] }),',
-    tries: [...explored("polling/answers"), bus()],
+    tries: [...explored("polling/answers")],
   },
   {
     name: "a full journal is taken for written",
@@ -179,28 +168,28 @@ const pollingFaults: readonly Fault[] = [
     file: polling,
     find: '{ target: "stopped", actions: emit({ type: "polling.fenced" }) },',
     replace: '{ target: "fetching", actions: emit({ type: "polling.fenced" }) },',
-    tries: [...explored("polling/leaders"), bus()],
+    tries: [unit("machines/polling.machine")],
   },
   {
     name: "a poller that backs off never polls again",
     file: polling,
     find: 'entry: assign({ failures: ({ context }) => context.failures + 1 }),\n      after: { backOff: "fetching" },',
     replace: "entry: assign({ failures: ({ context }) => context.failures + 1 }),",
-    tries: [...explored("polling/liveness"), bus()],
+    tries: [...explored("polling/liveness")],
   },
   {
     name: "the store moves the cursor and loses the rows",
     file: memoryJournal,
     find: "for (const [key, update] of fresh) add(db, key, update, nowMs);",
     replace: "if (nowMs < 0) for (const [key, update] of fresh) add(db, key, update, nowMs);",
-    tries: [bus()],
+    tries: [unit("store/memory", "T-2 ")],
   },
   {
     name: "the journal admits what it has already",
     file: memoryJournal,
     find: "if (!fresh.has(key) && !isKnown(db, key, nowMs)) fresh.set(key, update);",
     replace: "if (!isKnown(db, `${key}?`, nowMs)) fresh.set(`${key}#${fresh.size}:${db.lastSeq}`, update);",
-    tries: [bus(1), bus(1, 2)],
+    tries: [unit("store/memory", "T-16")],
   },
 ];
 
@@ -224,28 +213,28 @@ const registrationFaults: readonly Fault[] = [
     file: registration,
     find: 'onError: "refencing",',
     replace: 'onError: { target: "live", actions: assign({ sitter: ({ context }) => newSitter(context) }) },',
-    tries: [...explored("registration/attempts", "registration/leaders"), walked("registration/wide"), bus()],
+    tries: [...explored("registration/attempts", "registration/leaders"), walked("registration/wide")],
   },
   {
     name: "silence counts as death",
     file: registration,
     find: '              target: "#registration.suspect",\n              actions: "reportSilent",',
     replace: '              target: "#registration.ending",\n              actions: "reportSilent",',
-    tries: [...explored("registration/attempts", "registration/death"), walked("registration/wide"), bus()],
+    tries: explored("registration/death", "registration/attempts"),
   },
   {
     name: "a look that proved nothing counts as death",
     file: registration,
     find: '{ target: "#registration.suspect" },\n            ],\n            // A look that failed',
     replace: '{ target: "#registration.ending" },\n            ],\n            // A look that failed',
-    tries: [...explored("registration/death"), walked("registration/wide"), bus()],
+    tries: explored("registration/death"),
   },
   {
     name: "the store commits a registration although another process holds the seat",
     file: memoryRegistrations,
     find: "if (holder !== undefined && holder.instanceId !== instanceId)",
     replace: "if (holder !== undefined && holder.instanceId !== instanceId && instanceId === seat)",
-    tries: [bus(1), bus(1, 2)],
+    tries: [unit("store/memory", "does not hold the seat any more")],
   },
 ];
 
@@ -262,63 +251,63 @@ const deliveryFaults: readonly Fault[] = [
     file: delivery,
     find: '{ guard: ({ event }) => event.output.kind === "unknown", target: "asking", actions: "countRefusal" },',
     replace: '{ guard: ({ event }) => event.output.kind === "unknown", target: "pausing", actions: "countRefusal" },',
-    tries: [...explored("delivery/order", "delivery/claims"), walked("delivery/wide"), bus(1)],
+    tries: [unit("machines/delivery.machine")],
   },
   {
     name: "a forward with an unknown outcome counts as accepted",
     file: delivery,
     find: '{ guard: ({ event }) => event.output.kind === "accepted", target: "#delivery.accepted" },',
     replace: '{ guard: ({ event }) => event.output.kind !== "refused", target: "#delivery.accepted" },',
-    tries: [...explored("delivery/order", "delivery/liveness"), walked("delivery/wide"), bus()],
+    tries: [unit("machines/delivery.machine")],
   },
   {
     name: "a handler failure is never tried again",
     file: delivery,
     find: 'retryWait: { after: { untilNextAttempt: "routing" } },',
     replace: "retryWait: {},",
-    tries: [...explored("delivery/order", "delivery/liveness"), bus()],
+    tries: [...explored("delivery/order", "delivery/liveness")],
   },
   {
     name: "an update that waits for a seat does not hear of it",
     file: delivery,
     find: 'on: { "seats.changed": "#delivery.returned" },\n        },\n',
     replace: "},\n",
-    tries: [...explored("delivery/liveness"), bus()],
+    tries: [...explored("delivery/liveness")],
   },
   {
     name: "a claim does not ask who holds the entry",
     file: memoryWork,
     find: 'if (open.claim !== null) return { kind: "heldElsewhere" };',
     replace: "",
-    tries: [bus(1), bus(1, 2), bus(2, 3)],
+    tries: [unit("store/memory", "T-34")],
   },
   {
     name: "a claim does not ask for the head of its lane",
     file: memoryWork,
     find: 'return db.isOvertaking(open) ? { kind: "outOfOrder" } : { kind: "claimed", entry: open.entry };',
     replace: 'return { kind: "claimed", entry: open.entry };',
-    tries: [bus(1), bus(1, 2), bus(2, 3)],
+    tries: [unit("store/memory", "nothing of a lane is claimed before")],
   },
   {
     name: "settling does not ask whose acquisition it is",
     file: "adapters/store/memory/database.ts",
     find: "return open?.claim?.acquisition === acquisition && open.offer === null ? open : null;",
     replace: "return acquisition === null ? null : (open ?? null);",
-    tries: [bus(1), bus(1, 2), bus(2, 3)],
+    tries: [unit("store/memory", "only the exact acquisition")],
   },
   {
     name: "what a dead holder had is not given back",
     file: memoryRegistrations,
     find: "db.replaceEntry({ ...open, claim: null, offer: null, entry: { ...open.entry, redelivered: true } });",
     replace: "db.replaceEntry({ ...open });",
-    tries: [bus(1), bus(1, 2)],
+    tries: [unit("store/memory", "OP-50")],
   },
   {
     name: "the next poll asks one beyond what is in the journal",
     file: updates,
     find: "cursor: updateId(confirmed + 1)",
     replace: "cursor: updateId(confirmed + 2)",
-    tries: [...explored("polling/answers", "polling/leaders"), bus(1)],
+    tries: [...explored("polling/answers", "polling/leaders")],
   },
 ];
 
@@ -342,7 +331,7 @@ const threadFaults: readonly Fault[] = [
     file: provisioning,
     find: 'onError: "rebinding",',
     replace: 'onError: "abandoning",',
-    tries: explored("registration/threads", "registration/attempts"),
+    tries: [unit("machines/provisioning.machine")],
   },
 ];
 
@@ -377,4 +366,6 @@ export const faults: readonly Fault[] = [
   ...deliveryFaults,
   ...threadFaults,
   ...handoffFaults,
+  ...diskFaults,
+  ...ruleFaults,
 ];

@@ -1,18 +1,20 @@
 /**
- * Tries to catch a seeded fault, layer by layer, in the copy of the sources that this program belongs to.
+ * Tries to catch a seeded fault in the copy of the sources that this program belongs to.
  *
- * Owns: running one try. Does not own: the fault (it is in the sources already), time boxes (`faults.ts`).
- * Usage: `node probe.js TRIES`, where TRIES is JSON; prints `{"caught":{"layer","by"}}` or `{"caught":null}`.
+ * Owns: running one try in a world. Does not own: the fault (it is in the sources already), time boxes and tests (`faults.ts`).
+ * Usage: `node probe.js TRY`, where TRY is JSON; prints `{"caught":{"layer","by"}}` or `{"caught":null}`.
  */
 import { fixedSeed } from "../support/property/walks.ts";
 import { simulateBus } from "../../testing/simulator/bus-world.ts";
 import { simulateLease } from "../../testing/simulator/lease-world.ts";
 import { worlds } from "../model/worlds/index.ts";
 import { wideWorlds } from "../property/wide-worlds.ts";
-import type { Try } from "./catalogue.ts";
+import type { Try, UnitTry } from "./fault.ts";
+
+type WorldTry = Exclude<Try, UnitTry>;
 
 /** What a try found broken, or null. */
-async function foundBy(attempt: Try): Promise<string | null> {
+async function foundBy(attempt: WorldTry): Promise<string | null> {
   switch (attempt.layer) {
     case "exploration":
       return explored(attempt.world);
@@ -42,12 +44,6 @@ function walked(name: string): string | null {
 }
 
 // The parent passes what the catalogue says.
-const tries = JSON.parse(process.argv[2] ?? "[]") as readonly Try[];
-let caught: { readonly layer: string; readonly by: string } | null = null;
-for (const attempt of tries) {
-  const by = await foundBy(attempt);
-  if (by === null) continue;
-  caught = { layer: attempt.layer, by };
-  break;
-}
-console.log(JSON.stringify({ caught }));
+const attempt = JSON.parse(process.argv[2] ?? "") as WorldTry;
+const by = await foundBy(attempt);
+console.log(JSON.stringify({ caught: by === null ? null : { layer: attempt.layer, by } }));

@@ -208,6 +208,19 @@ describe("checkLiveness", () => {
   it("finds a cycle that starves nobody", () => {
     expect(check({ goal, actions: withOut("free") }).starved).toMatchObject({ kind: "cycle", size: 2 });
   });
+
+  it("finds that a timer which is started anew again and again need not fire, though nothing else changes", () => {
+    const waiting = (heard: object) =>
+      setup({}).createMachine({
+        id: "waiting",
+        initial: "a",
+        states: { a: { after: { 10: "goal" }, on: { out: heard } }, goal: { type: "final" } },
+      });
+    const starvedBy = (heard: object) =>
+      checkLiveness(explore(worldOf(chartOf(waiting(heard)), ["x"], { goal, actions: withOut("free") }))).starved;
+    expect(starvedBy({ target: "a", reenter: true })).toMatchObject({ kind: "cycle", size: 1 });
+    expect(starvedBy({})).toBeNull();
+  });
 });
 
 describe("charts that other charts start", () => {

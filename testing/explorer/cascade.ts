@@ -47,6 +47,8 @@ export class Cascade<Env, Seen, View> {
   /** Place → fact → environment → reaction. */
   private readonly reactions: Reacted[][][] = [];
   private readonly queue: { readonly place: number; readonly step: Step }[] = [];
+  /** Steps of the present move that started a pending timer anew. */
+  private readonly restarts: { readonly place: number; readonly step: Step }[] = [];
 
   constructor(world: World<Env, Seen, View>, locals: Locals, chartAt: readonly number[]) {
     this.world = world;
@@ -68,9 +70,20 @@ export class Cascade<Env, Seen, View> {
     return orders.map((order) => this.prepared(order));
   }
 
+  /** Timers that the present move started anew, as `place` and id. */
+  *restarted(): Generator<readonly [number, string]> {
+    for (const { place, step } of this.restarts) for (const id of step.restarted) yield [place, id];
+  }
+
+  /** Before each move. */
+  forget(): void {
+    this.restarts.length = 0;
+  }
+
   /** A component took a step. False = beyond the bounds. */
   took(place: number, step: Step): boolean {
     this.state[placeOffset + place] = step.next;
+    if (step.restarted.length > 0) this.restarts.push({ place, step });
     if (step.effects.length === 0 && !step.isDone) return true;
     this.queue.length = 0;
     return this.spread(place, step) && this.drain();
@@ -129,6 +142,7 @@ export class Cascade<Env, Seen, View> {
 
   private take(place: number, step: Step): void {
     this.state[placeOffset + place] = step.next;
+    if (step.restarted.length > 0) this.restarts.push({ place, step });
     if (step.effects.length > 0 || step.isDone) this.queue.push({ place, step });
   }
 

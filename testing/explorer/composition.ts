@@ -240,6 +240,7 @@ export class Composition<Env, Seen, View> {
 
   /** Faster than `set` for rows this short. */
   private from(state: Int32Array): void {
+    this.cascade.forget();
     for (let index = 0; index < state.length; index += 1) this.next[index] = state[index]!;
   }
 

@@ -35,6 +35,8 @@ class GraphBuilder<Env, Seen, View> {
   /** Class of each edge; -1 for moves that fairness does not speak of. */
   readonly classes: number[] = [];
   readonly weak = new Set<number>();
+  /** Edge → timers that it starts anew. */
+  readonly restarts = new Map<number, readonly number[]>();
   private readonly classIds = new Map<string, number>();
   private readonly space: StateSpace<Env, Seen, View>;
   private readonly state: Int32Array;
@@ -59,6 +61,8 @@ class GraphBuilder<Env, Seen, View> {
       const name = this.className(kind, place, index);
       if (name === "fault") return;
       const target = table.find(composition.next);
+      const restarted = [...composition.cascade.restarted()].map(([at, id]) => this.classId(`timer ${at} ${id}`));
+      if (restarted.length > 0) this.restarts.set(this.targets.length, restarted);
       this.edge(target < 0 ? away : this.nodeOf[target]!, name === "free" ? -1 : this.classId(name));
     });
     if (composition.cut > 0) this.edge(away, this.classId("cut"));
@@ -98,7 +102,7 @@ class GraphBuilder<Env, Seen, View> {
 export function checkLiveness<Env, Seen, View>({ space, exhaustive }: Exploration<Env, Seen, View>): LivenessResult {
   if (space.symmetry !== null) throw new Error("liveness needs an exploration without symmetry reduction");
   if (!exhaustive) throw new Error("liveness needs an exhaustive exploration");
-  const { nodes, offsets, targets, classes, weak } = new GraphBuilder(space);
+  const { nodes, offsets, targets, classes, weak, restarts } = new GraphBuilder(space);
   const graph: Graph = { offsets: Int32Array.from(offsets), targets: Int32Array.from(targets) };
   const found = (node: number, kind: "cycle" | "deadEnd", size: number): LivenessResult => ({
     pending: nodes.length,
@@ -119,7 +123,7 @@ export function checkLiveness<Env, Seen, View>({ space, exhaustive }: Exploratio
   const pending: number[][] = [nodes.map((_number, node) => node)];
   for (let within = pending.pop(); within !== undefined; within = pending.pop()) {
     for (const component of stronglyConnected(graph, within, alive)) {
-      const starved = starvedClasses(component, graph, classes, weak);
+      const starved = starvedClasses(component, graph, { classes, weak, restarts });
       if (starved === "acyclic") continue;
       if (starved.size === 0) return found(component[0]!, "cycle", component.length);
       const rest = component.filter((node) => !isPossible(node, starved, graph, classes));
@@ -132,13 +136,13 @@ export function checkLiveness<Env, Seen, View>({ space, exhaustive }: Exploratio
 function starvedClasses(
   component: readonly number[],
   graph: Graph,
-  classes: readonly number[],
-  weak: ReadonlySet<number>,
+  { classes, weak, restarts }: Pick<GraphBuilder<never, never, never>, "classes" | "weak" | "restarts">,
 ): Set<number> | "acyclic" {
   const members = new Set(component);
   /** Class → in how many states it is possible. */
   const possible = new Map<number, number>();
   const taken = new Set<number>();
+  const restarted = new Set<number>();
   let cyclic = false;
   for (const node of component) {
     const here = new Set<number>();
@@ -148,12 +152,13 @@ function starvedClasses(
       if (!members.has(graph.targets[edge]!)) continue;
       cyclic = true;
       if (kind >= 0) taken.add(kind);
+      for (const each of restarts.get(edge) ?? []) restarted.add(each);
     }
     for (const kind of here) possible.set(kind, (possible.get(kind) ?? 0) + 1);
   }
   if (!cyclic) return "acyclic";
   const isStarved = ([kind, states]: [number, number]): boolean =>
-    !taken.has(kind) && (!weak.has(kind) || states === component.length);
+    !taken.has(kind) && (!weak.has(kind) || (states === component.length && !restarted.has(kind)));
   return new Set([...possible].filter(isStarved).map(([kind]) => kind));
 }
 

@@ -49,6 +49,8 @@ export interface Step {
   readonly effects: readonly Effect[];
   /** The chart is done: whoever invoked it gets its output. */
   readonly isDone: boolean;
+  /** Timers that were pending before and count from the beginning again. */
+  readonly restarted: readonly string[];
 }
 
 /** Two snapshots that the projection calls equal behaved differently. */
@@ -118,7 +120,8 @@ export class Locals {
     const before = this.started.get(key);
     if (before !== undefined) return before;
     const began = this.runnerOf(chart).start(input);
-    const step = this.carriedOut(chart, as, began, { timers: [], requests: [], companions: [], effects: [] });
+    const draft: Draft = { timers: [], requests: [], companions: [], effects: [] };
+    const step = this.carriedOut({ chart, as, timers: [] }, began, draft);
     this.started.set(key, step);
     return step;
   }
@@ -279,10 +282,14 @@ export class Locals {
     if (sent.type.startsWith(donePrefix))
       draft.companions = draft.companions.filter((each) => donePrefix + each.child !== sent.type);
     const step = this.runnerOf(local.chart).step(snapshot, sent);
-    return this.carriedOut(local.chart, local.as, step, draft);
+    return this.carriedOut(local, step, draft);
   }
 
-  private carriedOut(chart: number, as: string, { snapshot, effects }: ChartStep, draft: Draft): Step {
+  private carriedOut(
+    { chart, as, timers }: Pick<Local, "chart" | "as" | "timers">,
+    { snapshot, effects }: ChartStep,
+    draft: Draft,
+  ): Step {
     for (const effect of effects) this.apply(effect, chart, as, draft);
     const next = this.intern({
       chart,
@@ -292,7 +299,10 @@ export class Locals {
       requests: draft.requests,
       companions: draft.companions,
     });
-    return { next, effects: draft.effects, isDone: snapshot.status === "done" };
+    const restarted = effects.flatMap((each) =>
+      each.kind === "scheduled" && timers.some(({ id }) => id === each.timer) ? [each.timer] : [],
+    );
+    return { next, effects: draft.effects, isDone: snapshot.status === "done", restarted };
   }
 
   private apply(effect: ChartEffect, chart: number, as: string, draft: Draft): void {

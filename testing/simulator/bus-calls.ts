@@ -16,7 +16,7 @@ interface Wanted {
 }
 
 interface Answer extends Omit<Wanted, "threadId"> {
-  /** Where it belongs: the thread of the update that it answers, or what its seat has since that is gone. */
+  /** Where it belongs. */
   threadId: ThreadId | null;
   readonly text: string;
   readonly begunAtMs: number;
@@ -44,7 +44,8 @@ const placeOf = (thread: number | null): ThreadId | null => (thread === null ? n
 export function createCallLedger(world: {
   readonly nowMs: () => number;
   readonly isAlive: (id: InstanceId) => boolean;
-  readonly isGone: (threadId: number) => boolean;
+  /** What a sender has in the place of a thread that is gone, since the update in hand was written; itself while it is there. */
+  readonly threadNow: (threadId: ThreadId, by: InstanceId) => ThreadId;
 }): CallLedger {
   const known = new Map<string, Answer>();
   const open = new Set<Answer>();
@@ -79,8 +80,8 @@ export function createCallLedger(world: {
       counts.answersSeen += 1;
       const threadId = placeOf(thread);
       const answer = known.get(text);
-      if (answer !== undefined && answer.threadId !== null && threadId !== null && world.isGone(answer.threadId))
-        answer.threadId = threadId;
+      if (answer !== undefined && answer.threadId !== null)
+        answer.threadId = world.threadNow(answer.threadId, answer.by);
       answer?.seenIn.push(threadId);
       touched.add(answer ?? { threadId, seenIn: [threadId, threadId], outcome: "ok" });
     },

@@ -17,6 +17,7 @@ import {
   type InstanceId,
   type SeatKey,
   type ThreadTarget,
+  type ThreadId,
 } from "../../machines/ids.ts";
 import { judgedWith, judgeOf, type SeatView, type Shown, type StoreStepView } from "../../machines/invariants.ts";
 import { defaultThreadGraceMs } from "../../machines/reconciliation.types.ts";
@@ -72,11 +73,13 @@ function createWatches({ hand, storeClock, database, inner, instanceAt }: Watche
   const ghost = watchLease(inner.lease, { database, clock: storeClock, isAlive: (who) => hand.table.isAlive(who) });
   const registrations = createRegistrationGhost(database);
   const isAlive = (id: InstanceId) => hand.table.isInstanceAlive(id);
-  const calls = createCallLedger({
-    nowMs: hand.scheduler.nowMs,
-    isAlive,
-    isGone: (threadId) => telegram.isGone(threadId),
-  });
+  const threadNow = (id: ThreadId, by: InstanceId): ThreadId => {
+    if (!telegram.isGone(id)) return id;
+    const seat = [...database.seatClaims.values()].find((claim) => claim.instanceId === by)?.seat;
+    const bound = [...database.bindings.values()].find((binding) => binding.seat === seat);
+    return bound?.thread.target.threadId ?? id;
+  };
+  const calls = createCallLedger({ nowMs: hand.scheduler.nowMs, isAlive, threadNow });
   const goneHolders = new Map<string, boolean>();
   const wasHolderGone = (target: ThreadTarget) => goneHolders.get(keyOfThread(target)) ?? null;
   const apiCalls = createTelegramWatch({ database, isAlive, instanceAt, wasHolderGone });

@@ -101,7 +101,7 @@ class World implements CrashWorld {
     this.store = openMemoryStore({ database, clock: asTimerless(hand.newHost()) });
     const isAlive = (id: Parameters<typeof hand.table.isInstanceAlive>[0]) => hand.table.isInstanceAlive(id);
     const { nowMs } = hand.scheduler;
-    const calls = createCallLedger({ nowMs, isAlive, isGone: (threadId) => this.telegram.isGone(threadId) });
+    const calls = createCallLedger({ nowMs, isAlive, threadNow: (id) => id });
     this.telegram = createTelegramWorld(hand.scheduler, calls.seen);
     const ledger = createUpdateLedger({ database, telegram: this.telegram, isAlive, nowMs });
     const exchanges = new ExchangeNotes({

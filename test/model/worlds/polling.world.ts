@@ -125,7 +125,6 @@ export function pollingWorld(
     observe: (_place, snapshot) => ({ cursor: (snapshot.context as PollingContext).cursor }),
     view: viewOf,
     check: judge,
-    mayEnd: () => true,
     goal: (env) => env.arrived === bounds.updates && env.journal.length === bounds.updates,
   };
 }

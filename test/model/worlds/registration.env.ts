@@ -104,6 +104,8 @@ export interface RegistrationEnv {
   /** A thread was deleted without an instruction under way. */
   readonly isUnproven: boolean;
   readonly isLivingReplaced: boolean;
+  /** A registration was ended as that of a dead process, which runs. */
+  readonly isFalselyDead: boolean;
   readonly wrongWrites: readonly LeaderWriteView[];
 }
 
@@ -167,6 +169,7 @@ export function beginning(bounds: RegistrationBounds): RegistrationEnv {
     isHeldDeleted: false,
     isUnproven: false,
     isLivingReplaced: false,
+    isFalselyDead: false,
     wrongWrites: [],
   };
 }

@@ -127,7 +127,8 @@ function written(env: RegistrationEnv, { by, src, input, orphan }: Request, rule
     case "endRegistration": {
       const { generation: token } = (input as SeatWrite).sitter;
       if (env.registration !== null && env.registration !== token) return { env, kind: "superseded" };
-      return { env: { ...env, registration: null }, kind: "ended" };
+      const isFalselyDead = env.isFalselyDead || env.people[nameOf(token)].is === "here";
+      return { env: { ...env, registration: null, isFalselyDead }, kind: "ended" };
     }
     case "intendCleanup": {
       const { threadId: thread } = (input as ThreadOrder).target;

@@ -429,6 +429,7 @@ function viewOf(env: RegistrationEnv, seen: readonly (RegistrationSeen | null)[]
         heldDeletions: Number(env.isHeldDeleted),
         unprovenDeletions: Number(env.isUnproven),
         revenants: Number(env.isLivingReplaced),
+        falseDeaths: Number(env.isFalselyDead),
       },
     ],
     seats:

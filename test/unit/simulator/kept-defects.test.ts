@@ -161,6 +161,31 @@ describe("a claim whose answer was lost", () => {
   });
 });
 
+test("an update that comes twice is handed out once, also when the second answer of the store is the first to arrive", async () => {
+  const answers: (() => void)[] = [];
+  const { runtime } = await createLine((real) => ({
+    work: {
+      ...real.work,
+      async claim(request) {
+        const answer = await real.work.claim(request);
+        await new Promise<void>((resolve) => answers.push(resolve));
+        return answer;
+      },
+    },
+  }));
+  const handed: unknown[] = [];
+  const inbox = new Inbox(runtime, handOf(runtime), ({ entry }) => void handed.push(String(entry.seq)));
+  const both = [inbox.take(arrival(1), place), inbox.take(arrival(1), place)];
+  await settlePromises();
+  for (const answer of answers.reverse()) {
+    answer();
+    await settlePromises();
+  }
+  await Promise.all(both);
+  await settlePromises();
+  expect(handed).toEqual(["1"]);
+});
+
 test("an update that was given back is not overtaken by the next of its thread", async () => {
   const { real, current, registration } = await createLine();
   const claim = (id: number, given: string) =>

@@ -102,6 +102,8 @@ export function journalContract(make: () => Promise<Harness>): void {
     await the.admit(store, epoch, [the.update(1)]);
     await settle(store, 1, the.startMs);
     const last = the.startMs + tombstoneKeepMs - 1;
+    // Every batch forgets what has expired, and nothing else.
+    await the.admit(store, epoch, [the.update(2)], last);
     expect(await the.admit(store, epoch, [the.update(1)], last)).toMatchObject({ added: 0, duplicates: 1 });
     expect(await the.admit(store, epoch, [the.update(1)], last + 1)).toMatchObject({ added: 1, duplicates: 0 });
   });

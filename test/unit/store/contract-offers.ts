@@ -195,6 +195,16 @@ function endsContract(make: () => Promise<Harness>): void {
     expect(head).toMatchObject({ updateId: 1, redelivered: true });
   });
 
+  test("a dead donor's offer is voided as well when the next process of its seat registers first", async ({
+    store,
+  }) => {
+    const epoch = await furnished(store);
+    await offering(store);
+    await store.registrations.commit({ epoch, registration: the.registration(1, 5, "g5") });
+    expect(await store.offers.offersTo(who(2))).toEqual([]);
+    expect(await accepting(store)).toEqual({ kind: "conflict" });
+  });
+
   test("a recipient's end ends the offers to it, and the donor has its work again", async ({ store }) => {
     await furnished(store);
     await offering(store);

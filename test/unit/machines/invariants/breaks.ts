@@ -142,6 +142,7 @@ export const registrationBreaks: Breaks = {
   "registration/farewellMeansCleaned": [{ farewells: [{ ok: true, isCleaned: false }] }],
   "registration/neverInterleaved": [withGhost({ interleavings: 1 })],
   "registration/deadNeverReplacesLiving": [withGhost({ revenants: 1 })],
+  "registration/endedOnlyWithProof": [withGhost({ falseDeaths: 1 })],
   "membership/believesOnlyWhatItWasTold": [
     withFollower({ registered: { seat, generation: current, isAcknowledged: false } }),
   ],

@@ -212,7 +212,17 @@ export const sound: WorldView = {
   seatCharts: [
     { seat, epoch: now, isLive: true, sitter: current, told: current, wasCommitted: true, inStore: current },
   ],
-  seatGhosts: [{ seat, secondCreations: 0, interleavings: 0, heldDeletions: 0, unprovenDeletions: 0, revenants: 0 }],
+  seatGhosts: [
+    {
+      seat,
+      secondCreations: 0,
+      interleavings: 0,
+      heldDeletions: 0,
+      unprovenDeletions: 0,
+      revenants: 0,
+      falseDeaths: 0,
+    },
+  ],
   fetched: [{ updateId: updateId(1), confirmed: true, inJournal: true, settled: 0 }],
   cursors: [updateId(3)],
   updates: [{ updateId: updateId(1), settled: 1, handedOut: 1, overtook: false }],
