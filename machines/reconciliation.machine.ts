@@ -81,6 +81,9 @@ const nothing: ReconciliationPlan = {
   nextInMs: null,
 };
 
+/** How long a deletion keeps its place in the line before it is looked at again, in milliseconds. */
+const turnMaxMs = 30_000;
+
 const base = setup({
   // Types only: these values are never read.
   types: {
@@ -102,7 +105,7 @@ const base = setup({
   delays: {
     rest: ({ context }) =>
       Math.max(restMinMs, Math.min(restMaxMs, context.plan.nextInMs ?? restMaxMs, context.retryMs || restMaxMs)),
-    lookInterval: restMaxMs,
+    lookInterval: turnMaxMs,
   },
 });
 
@@ -203,9 +206,12 @@ export const reconciliationMachine = createMachine({
                 },
               },
             },
-            /** Nothing has begun: what changes meanwhile, and what an operator asks, comes first. */
+            /**
+             * Nothing has begun. What changes meanwhile is planned for afterwards: whoever gave up the place in the line for it
+             * would never come first when something changes as often as turns are given, and a deletion compares in its own
+             * transaction what it needs. A long pause is another matter.
+             */
             awaitingTurn: {
-              on: { "reconciliation.wake": "#reconciliation.work.planning" },
               after: { lookInterval: "#reconciliation.work.planning" },
               invoke: { src: "awaitTurn", onDone: "deleting", onError: "#reconciliation.work.incomplete" },
             },

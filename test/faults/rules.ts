@@ -44,7 +44,7 @@ export const ruleFaults: readonly Fault[] = [
   },
   {
     name: "an instance follows an older leader again",
-    file: "machines/instance.machine.ts",
+    file: "machines/instance.setup.ts",
     find: "event.epoch > context.epoch",
     replace: "event.epoch !== context.epoch",
     tries: [unit("machines/instance.machine")],

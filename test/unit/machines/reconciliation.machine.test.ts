@@ -94,12 +94,15 @@ describe("acting", () => {
     expect(chart.answer("cleanup", { kind: "superseded" }).state).toContain("work.resting");
   });
 
-  it("threads/SY-4: looks again while a deletion waits for its turn, in time or when woken: nothing has begun", () => {
-    expect(waiting().timers).toEqual({ lookInterval: 1_000 });
-    for (const chart of [waiting().after("lookInterval"), waiting().send(wake)]) {
-      expect(Object.keys(chart.requests).sort()).toEqual(["viewThreads", "watchThreads"]);
-      expect(chart.answer("viewThreads", look()).state).toContain("work.resting");
-    }
+  it("threads/SY-4: a deletion keeps its place in the line whatever wakes it, and is looked at again when the wait is long", () => {
+    expect(waiting().timers).toEqual({ lookInterval: 30_000 });
+    expect(waiting().send(wake).requests).toHaveProperty("awaitTurn");
+    const chart = waiting().after("lookInterval");
+    expect(Object.keys(chart.requests).sort()).toEqual(["viewThreads", "watchThreads"]);
+    expect(chart.answer("viewThreads", look()).state).toContain("work.resting");
+    const woken = waiting().send(wake).answer("awaitTurn", undefined).answer("cleanup", { kind: "removed" });
+    woken.answer("awaitTurn", undefined).answer("cleanup", { kind: "removed" });
+    expect(woken.state).toContain("work.incomplete");
     expect(waiting().fail("awaitTurn").state).toContain("work.incomplete");
   });
 
