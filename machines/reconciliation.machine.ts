@@ -81,8 +81,8 @@ const nothing: ReconciliationPlan = {
   nextInMs: null,
 };
 
-/** How long a deletion keeps its place in the line before it is looked at again, in milliseconds. */
-const turnMaxMs = 30_000;
+/** How long a deletion keeps its place in the line before what an operator asks is looked at, in milliseconds: two turns and more. */
+const turnMaxMs = 2_500;
 
 const base = setup({
   // Types only: these values are never read.
@@ -207,11 +207,16 @@ export const reconciliationMachine = createMachine({
               },
             },
             /**
-             * Nothing has begun. What changes meanwhile is planned for afterwards: whoever gave up the place in the line for it
+             * Nothing has begun. What changes meanwhile is planned for after this one: whoever gave up the place in the line for it
              * would never come first when something changes as often as turns are given, and a deletion compares in its own
              * transaction what it needs. A long pause is another matter.
              */
             awaitingTurn: {
+              on: {
+                "reconciliation.wake": {
+                  actions: assign(({ context }) => ({ queue: [first(context)], retryMs: restMinMs })),
+                },
+              },
               after: { lookInterval: "#reconciliation.work.planning" },
               invoke: { src: "awaitTurn", onDone: "deleting", onError: "#reconciliation.work.incomplete" },
             },

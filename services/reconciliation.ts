@@ -221,9 +221,10 @@ export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: Reco
       recordAction: fromPromise<RecordAnswer, { readonly epoch: Epoch; readonly action: ReconciliationAction }>(
         ({ input }) => recorder.record(input.action),
       ),
-      awaitTurn: fromPromise<undefined>(({ signal }) =>
-        runtime.probes.run(() => Promise.resolve(undefined), undefined, signal),
-      ),
+      awaitTurn: fromPromise<undefined>(async ({ signal }) => {
+        await runtime.probes.deletion(signal);
+        return undefined;
+      }),
       cleanup: provideCleanup(runtime),
     },
   });

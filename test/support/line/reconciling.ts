@@ -108,7 +108,8 @@ export class Reconciling {
     // Reconciliation reads no more of a runtime than this.
     return {
       ports: { stage: { clock, log, inspect: () => undefined }, store, telegram, processes: { liveness }, v1: null },
-      settings: { audience: { chat: the.target(1).chatId }, threadGraceMs: the.graceMs, unprovableAfterMs: null },
+      chats: { now: the.target(1).chatId },
+      settings: { threadGraceMs: the.graceMs, unprovableAfterMs: null },
       // It does not notice that somebody else leads: the store does.
       gate: { permit: () => ({ epoch, remainingMs: 6_000, signal }) },
       board: emptyBoard(),

@@ -95,14 +95,14 @@ describe("acting", () => {
   });
 
   it("threads/SY-4: a deletion keeps its place in the line whatever wakes it, and is looked at again when the wait is long", () => {
-    expect(waiting().timers).toEqual({ lookInterval: 30_000 });
+    expect(waiting().timers).toEqual({ lookInterval: 2_500 });
     expect(waiting().send(wake).requests).toHaveProperty("awaitTurn");
     const chart = waiting().after("lookInterval");
     expect(Object.keys(chart.requests).sort()).toEqual(["viewThreads", "watchThreads"]);
     expect(chart.answer("viewThreads", look()).state).toContain("work.resting");
     const woken = waiting().send(wake).answer("awaitTurn", undefined).answer("cleanup", { kind: "removed" });
-    woken.answer("awaitTurn", undefined).answer("cleanup", { kind: "removed" });
     expect(woken.state).toContain("work.incomplete");
+    expect(woken.timers).toEqual({ rest: 50 });
     expect(waiting().fail("awaitTurn").state).toContain("work.incomplete");
   });
 

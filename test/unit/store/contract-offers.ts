@@ -200,7 +200,11 @@ function endsContract(make: () => Promise<Harness>): void {
   }) => {
     const epoch = await furnished(store);
     await offering(store);
-    await store.registrations.commit({ epoch, registration: the.registration(1, 5, "g5") });
+    const next = { seat: the.seat(1), instanceId: the.instance(5), incarnation: the.incarnation(5) };
+    await store.seats.claim({ ...next, expected: the.instance(1), threadGraceMs: null });
+    expect(await store.registrations.commit({ epoch, registration: the.registration(1, 5, "g5") })).toEqual({
+      kind: "committed",
+    });
     expect(await store.offers.offersTo(who(2))).toEqual([]);
     expect(await accepting(store)).toEqual({ kind: "conflict" });
   });

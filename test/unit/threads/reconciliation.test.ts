@@ -289,8 +289,8 @@ describe("threads/SY-4: the pace, with a thousand threads", () => {
     expect(length).toBeGreaterThanOrEqual(19);
     expect(length).toBeLessThanOrEqual(21);
     world.say("long", 10_000);
-    await world.clock.advance(7_000);
-    expect(await world.ask({ kind: "release", target: the.target(5_000) }, 2_000)).toMatch(/^refused/);
+    await world.clock.advance(6_000);
+    expect(await world.ask({ kind: "release", target: the.target(5_000) }, 3_000)).toMatch(/^refused/);
     expect(world.deleted.length).toBe(length);
     await world.clock.advance(10_000);
     expect(world.deleted.length).toBeGreaterThan(length);
