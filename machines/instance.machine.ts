@@ -63,7 +63,11 @@ const leadElsewhere = {
 } as const;
 
 /** While we lead and leave for good: what is under way for us is disowned first. */
-const partingNow = { ...farewell, "lease.granted": "disowning", "lease.lost": "disowning" } as const;
+const partingNow = {
+  ...farewell,
+  "lease.granted": "#instance.online.disowning",
+  "lease.lost": "#instance.online.disowning",
+} as const;
 
 export const instanceMachine = chart.createMachine({
   id: "instance",
@@ -299,7 +303,7 @@ export const instanceMachine = chart.createMachine({
             parting: {
               always: [
                 { guard: ({ context }) => context.thread !== null, target: "givingUp" },
-                { target: "disowning" },
+                { target: "#instance.online.disowning" },
               ],
             },
             givingUp: {
@@ -308,28 +312,20 @@ export const instanceMachine = chart.createMachine({
                 src: "cleanup",
                 input: ({ context }) => givingUp(context, ownThread(context)),
                 onDone: [
-                  { guard: ({ event }) => event.output.kind === "removed", target: "disowning" },
+                  { guard: ({ event }) => event.output.kind === "removed", target: "#instance.online.disowning" },
                   {
-                    target: "disowning",
+                    target: "#instance.online.disowning",
                     actions: emit(({ event: { output } }) =>
                       threadTrouble(output.kind === "removed" ? "" : reasonNotRemoved(output)),
                     ),
                   },
                 ],
-                onError: { target: "disowning", actions: emit(({ event }) => threadTrouble(String(event.error))) },
+                onError: {
+                  target: "#instance.online.disowning",
+                  actions: emit(({ event }) => threadTrouble(String(event.error))),
+                },
               },
-              after: { farewellLimit: "disowning" },
-            },
-            /** A thread that is being made for us even now is not wanted: that is on disk, whoever ends it. */
-            disowning: {
-              on: farewell,
-              invoke: {
-                src: "disownSeat",
-                input: ({ context }) => ({ seat: context.seat }),
-                onDone: "#instance.online.releasing",
-                onError: "#instance.online.releasing",
-              },
-              after: { farewellLimit: "#instance.online.releasing" },
+              after: { farewellLimit: "#instance.online.disowning" },
             },
             /** The poll is cut and the endpoint closed before the lease goes. */
             stopping: {
@@ -338,6 +334,18 @@ export const instanceMachine = chart.createMachine({
               after: { farewellLimit: "#instance.online.releasing" },
             },
           },
+        },
+
+        /** Out of every role: a thread that is being made for us even now is not wanted. That is on disk, whoever ends it. */
+        disowning: {
+          on: farewell,
+          invoke: {
+            src: "disownSeat",
+            input: ({ context }) => ({ seat: context.seat }),
+            onDone: "releasing",
+            onError: "releasing",
+          },
+          after: { farewellLimit: "releasing" },
         },
 
         /** Out of every role; the lease chart lets go of whatever it holds. */

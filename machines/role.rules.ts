@@ -13,7 +13,7 @@ export function roleOf(snapshot: { readonly matches: (state: RoleState) => boole
   return role === undefined ? "stopped" : role[1];
 }
 
-type LeadingState = "activating" | "bus" | "classic" | "leaving" | "parting" | "givingUp" | "disowning" | "stopping";
+type LeadingState = "activating" | "bus" | "classic" | "leaving" | "parting" | "givingUp" | "stopping";
 
 type RoleState =
   | "starting"
@@ -23,6 +23,7 @@ type RoleState =
       readonly online:
         | "seeking"
         | "electing"
+        | "disowning"
         | "releasing"
         | { readonly following: "joining" | "joined" | "leaving" }
         | { readonly leading: LeadingState };
@@ -41,7 +42,7 @@ const roleStates: readonly (readonly [RoleState, Role])[] = [
   [{ online: { leading: "leaving" } }, "stopping"],
   [{ online: { leading: "parting" } }, "stopping"],
   [{ online: { leading: "givingUp" } }, "stopping"],
-  [{ online: { leading: "disowning" } }, "stopping"],
+  [{ online: "disowning" }, "stopping"],
   [{ online: { leading: "stopping" } }, "stopping"],
   [{ online: "releasing" }, "stopping"],
   ["draining", "stopping"],

@@ -164,7 +164,7 @@ describe("leaving for good", () => {
     const instance = leaving.send(stopped());
     const cleanup = { epoch: 4, seat: mySeat, target: thread().target, asks: "left", seenDead: null };
     expect(instance.requests).toMatchObject({ cleanup });
-    expect(instance.answer("cleanup", { kind: "removed" }).state).toBe("online.leading.disowning");
+    expect(instance.answer("cleanup", { kind: "removed" }).state).toBe("online.disowning");
     expect(instance.latest).toEqual([]);
   });
 
@@ -188,7 +188,7 @@ describe("leaving for good", () => {
       reached().send(leave).send(stoppedThreadless),
       reached().send(leave).after("farewellLimit"),
     ]) {
-      expect(instance.state).toBe("online.leading.disowning");
+      expect(instance.state).toBe("online.disowning");
       expect(instance.requests).toMatchObject({ disownSeat: { seat: mySeat } });
     }
   });
@@ -215,7 +215,7 @@ describe("leaving for good", () => {
     "threads/T-49, S-76, S-79 goes on, and says so, when the own thread could not be deleted: %s",
     (_, failed, reason) => {
       const instance = failed();
-      expect(instance.state).toBe("online.leading.disowning");
+      expect(instance.state).toBe("online.disowning");
       expect(lastFact(instance)).toEqual({
         type: "instance.troubled",
         trouble: "thread",
@@ -225,7 +225,7 @@ describe("leaving for good", () => {
   );
 
   it("threads/T-49 does not wait for ever for the own thread", () => {
-    expect(givingUp().after("farewellLimit").state).toBe("online.leading.disowning");
+    expect(givingUp().after("farewellLimit").state).toBe("online.disowning");
     expect(leavingLead().after("farewellLimit").state).toBe("online.leading.givingUp");
   });
 
@@ -269,7 +269,7 @@ describe("nothing leads back in on the way out", () => {
       for (const fact of [lost, granted(9)]) {
         const instance = reached().send(fact);
         // What is under way for one who leaves for good is disowned on the way.
-        if (instance.state === "online.leading.disowning") instance.answer("disownSeat", undefined);
+        if (instance.state === "online.disowning") instance.answer("disownSeat", undefined);
         expect(instance.state).toBe("online.releasing");
         expect(instance.told.at(-1)).toEqual(release);
         expect(Object.keys(instance.requests)).toEqual(["lease"]);

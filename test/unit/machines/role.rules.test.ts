@@ -23,7 +23,7 @@ const roles: Readonly<Record<string, Role>> = {
   "online.leading.leaving": "stopping",
   "online.leading.parting": "stopping",
   "online.leading.givingUp": "stopping",
-  "online.leading.disowning": "stopping",
+  "online.disowning": "stopping",
   "online.leading.stopping": "stopping",
   "online.releasing": "stopping",
   draining: "stopping",
