@@ -189,6 +189,28 @@ describeInBrowser("the inspector over a recording", (browser) => {
     expect(await it.step()).toBeGreaterThan(staged.failure);
   });
 
+  test("the page is of use before the layout engine arrives, and draws the chart when it has", async () => {
+    const it = await open(replay.pageUrl);
+    let arrive = (): void => undefined;
+    const arrival = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    await it.page.route("**/elk-worker.min.js", async (route) => {
+      await arrival;
+      await route.continue();
+    });
+    const asked = it.page.waitForRequest("**/elk-worker.min.js");
+    await it.tab("chart").click();
+    await it.page.locator("main.chart").waitFor();
+    await asked;
+    for (const view of ["overview", "log", "sequence"] as const) await it.show(view);
+    await it.page.locator(".message .label").first().waitFor();
+    await it.tab("chart").click();
+    expect(await it.page.locator(".drawing svg .state").count()).toBe(0);
+    arrive();
+    await it.page.locator(".drawing svg .state").first().waitFor();
+  });
+
   test("a chart is moved, sized, fitted, searched, collapsed, and saved as SVG and PNG", async () => {
     const it = await open(replay.pageUrl);
     await it.show("chart");
