@@ -62,6 +62,15 @@ const leadElsewhere = {
   actions: "forgetThread",
 } as const;
 
+/** However far leading has come. */
+const whileLeading = {
+  "chat.moved": leadElsewhere,
+  "instance.stop": [
+    { guard: "isLeaving", target: "#instance.online.leading.leaving" },
+    { target: "#instance.online.leading.stopping" },
+  ],
+} as const;
+
 /** While we lead and leave for good: what is under way for us is disowned first. */
 const partingNow = {
   ...farewell,
@@ -255,41 +264,29 @@ export const instanceMachine = chart.createMachine({
           states: {
             activating: {
               on: {
-                "chat.moved": leadElsewhere,
+                ...whileLeading,
                 "activation.active": [
                   { guard: "hasThread", target: "bus", actions: ["rememberThread", "reportReady"] },
                   { target: "bus" },
                 ],
                 "activation.classic": "classic",
-                "instance.stop": [
-                  { guard: "isLeaving", target: "leaving" },
-                  { target: "#instance.online.leading.stopping" },
-                ],
               },
             },
             /** Followers are served. Our own thread may still be missing; it is told when it is there. */
             bus: {
               on: {
-                "chat.moved": leadElsewhere,
+                ...whileLeading,
                 "activation.active": { guard: "hasThread", actions: ["rememberThread", "reportReady"] },
                 "activation.classic": "classic",
-                "instance.stop": [
-                  { guard: "isLeaving", target: "leaving" },
-                  { target: "#instance.online.leading.stopping" },
-                ],
               },
             },
             classic: {
               entry: [assign({ thread: null }), "reportReady"],
               on: {
-                "chat.moved": leadElsewhere,
+                ...whileLeading,
                 "activation.active": [
                   { guard: "hasThread", target: "bus", actions: ["rememberThread", "reportReady"] },
                   { target: "bus" },
-                ],
-                "instance.stop": [
-                  { guard: "isLeaving", target: "leaving" },
-                  { target: "#instance.online.leading.stopping" },
                 ],
               },
             },

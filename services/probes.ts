@@ -1,8 +1,8 @@
 /**
  * When a thread may be looked at, and when one may be deleted: both are admin writes and eat the chat's quota.
  *
- * Owns: the pace (one such call a second, probes and deletions in turns, the oldest first, none while a message is under way) and the pause that Telegram
- * asked for. Does not own: what is asked, what the answer means (`provisioning.ts`, `cleanup.ts`, `titles.ts`).
+ * Owns: the pace (one such call a second, probes and deletions in turns, the oldest of each first, none while a message is
+ * under way) and the pause that Telegram asked for. Does not own: what is asked, what the answer means (`provisioning.ts`, `cleanup.ts`, `titles.ts`).
  *
  * Invariant: a probe never begins while a call of an instance is on its way. Never periodic: nothing is probed unasked.
  */
