@@ -7,6 +7,12 @@
  * never holds more than `burstMs`, so a quiet night does not buy a long stall in the morning.
  */
 
+/**
+ * The part of an instance's time that making frames may take unless told otherwise. Leaves room below a tenth for what is not
+ * measured: the counting itself, and writing to sockets.
+ */
+export const shareDefault = 0.03;
+
 const burstMs = 150;
 
 export class Budget {

@@ -6,15 +6,13 @@
  */
 import type { InspectionEvent } from "xstate";
 import { Audience } from "./audience.ts";
-import { Budget } from "./budget.ts";
+import { Budget, shareDefault } from "./budget.ts";
 import { Composer } from "./composer.ts";
 import { SafeRedaction } from "./redaction.ts";
 import { Watch } from "./watch.ts";
 import { WebServer } from "./web-server.ts";
 
 const defaultRingMax = 1_000;
-/** Leaves room below a tenth for what is not measured: the counting itself, and writing to sockets. */
-const shareDefault = 0.03;
 
 export interface InspectorOptions {
   /** Default 0: any free port. */

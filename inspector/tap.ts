@@ -18,7 +18,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { InspectionEvent } from "xstate";
 import { isToken, parsed, readHello, readSend } from "./access.ts";
 import { Audience } from "./audience.ts";
-import { Budget } from "./budget.ts";
+import { Budget, shareDefault } from "./budget.ts";
 import { wholeWish } from "./client.ts";
 import { Composer } from "./composer.ts";
 import { FlightRecorder } from "./flight.ts";
@@ -31,7 +31,6 @@ const clientsMax = 16;
 const lineCharsMax = 65_536;
 const helloTimeoutMs = 5_000;
 const rootsMax = 10_000;
-const share = 0.03;
 
 export interface TapOptions {
   readonly redact: (value: unknown) => unknown;
@@ -55,7 +54,7 @@ export interface Tap {
 export async function openTap(options: TapOptions): Promise<Tap> {
   const composer = new Composer(new SafeRedaction(options.redact));
   const audience = new Audience({ composer, nowMs: options.nowMs });
-  const watch = new Watch({ composer, audience, rootsMax, budget: new Budget(options.stopwatchMs, share) });
+  const watch = new Watch({ composer, audience, rootsMax, budget: new Budget(options.stopwatchMs, shareDefault) });
   const flight =
     options.flightMb > 0 ? new FlightRecorder(options.flightMb * 1_048_576, watch, () => options.nowMs()) : null;
   const server = new TapServer(watch, flight);

@@ -14,7 +14,7 @@ test("the same trouble is told once, again when all was well in between, and not
   const onTrouble = vi.fn();
   const status = (): Promise<unknown> => (trouble === null ? Promise.resolve({}) : Promise.reject(new Error(trouble)));
   const find = (): Promise<[]> => Promise.resolve([]);
-  const hub = new Hub({ find, status, nowMs: () => Date.now(), eager: true, onTrouble });
+  const hub = new Hub({ find, status, nowMs: () => Number(vi.getMockedSystemTime()), eager: true, onTrouble });
   await vi.advanceTimersByTimeAsync(10_000);
   expect(onTrouble.mock.calls).toEqual([["nobody has run here"]]);
   trouble = null;
