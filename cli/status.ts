@@ -6,7 +6,7 @@ import { readStatus } from "../index.ts";
 import type { LineStatus } from "../index.ts";
 import { lineOf } from "./line.ts";
 import type { LineFlags } from "./options.ts";
-import { threadLines, withExplanations } from "./thread-words.ts";
+import { threadSection, withExplanations } from "./thread-words.ts";
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
@@ -41,7 +41,6 @@ export function statusText(status: LineStatus, nowMs: number): string {
   const { leader, journal, polling } = status;
   const problems = problemsOf(status, nowMs);
   const drops = Object.entries(status.drops);
-  const threads = threadLines(status, nowMs);
   const polled = polling.okAtMs === null ? "never" : `${seconds(nowMs - polling.okAtMs)} ago`;
   return [
     ...(problems.length === 0 ? ["ok"] : problems.map((problem) => `! ${problem}`)),
@@ -56,8 +55,7 @@ export function statusText(status: LineStatus, nowMs: number): string {
     ),
     "seats",
     ...(status.seats.length === 0 ? ["  none"] : status.seats.map((seat) => seatLine(status, seat))),
-    "threads",
-    ...(threads.length === 0 ? ["  none"] : threads),
+    ...threadSection(status, nowMs),
     "dropped",
     ...(drops.length === 0
       ? ["  nothing"]

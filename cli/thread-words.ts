@@ -77,6 +77,12 @@ export function threadLines(status: LineStatus, nowMs: number): string[] {
   ];
 }
 
+/** The same under a heading, which says so when there is none. */
+export function threadSection(status: LineStatus, nowMs: number): readonly string[] {
+  const lines = threadLines(status, nowMs);
+  return ["threads", ...(lines.length === 0 ? ["  none"] : lines)];
+}
+
 /** The same facts for programs, each with its words. */
 export const withExplanations = (status: LineStatus, nowMs: number) => ({
   threads: status.threads.map((each) => ({ ...each, explanation: explainThread(each, status, nowMs) })),

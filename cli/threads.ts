@@ -10,7 +10,7 @@ import type { LineStatus, OperatorWish } from "../index.ts";
 import { lineOf, seatOf } from "./line.ts";
 import { UsageError } from "./options.ts";
 import type { LineFlags } from "./options.ts";
-import { threadLines, withExplanations } from "./thread-words.ts";
+import { threadSection, withExplanations } from "./thread-words.ts";
 
 export type ThreadsFlags = LineFlags & { readonly json?: boolean; readonly wait?: number };
 
@@ -24,13 +24,11 @@ function threadOf(status: LineStatus, text: string, flags: ThreadsFlags) {
   return { chatId, threadId };
 }
 
-const orNone = (lines: readonly string[]): readonly string[] => (lines.length === 0 ? ["  none"] : lines);
-
 export async function listThreads(flags: ThreadsFlags): Promise<number> {
   const status = await readStatus(lineOf(flags));
   const nowMs = systemClock().nowMs();
   if (flags.json === true) console.log(JSON.stringify(withExplanations(status, nowMs)));
-  else console.log(["threads", ...orNone(threadLines(status, nowMs))].join("\n"));
+  else console.log(threadSection(status, nowMs).join("\n"));
   return 0;
 }
 
