@@ -17,6 +17,15 @@ const openThreads = (): readonly number[] =>
     .state()
     .threads.flatMap(({ status: state, threadId }) => (state === "open" ? [threadId] : []));
 
+/** A leader whose thread is being made, which takes Telegram so long. */
+async function askingForAThread(latencyMs: number) {
+  control().fault({ method: "createForumTopic", kind: "latencyMs", ms: latencyMs });
+  const leader = await create({ name: "L" });
+  leader.ready.catch(() => undefined);
+  await until("it is asked for", () => creations() === 1);
+  return leader;
+}
+
 test("threads/CP-1, CP-5 whoever starts while topics are off gets its thread when they come on, and so does who waits", async () => {
   control().setTopicsEnabled({ enabled: false });
   const leader = await create({ name: "L" });
@@ -43,10 +52,7 @@ test("threads/CP-2 a leader that is refused a thread as if there were none looks
 });
 
 test("C38 a leader that leaves while its thread is being made leaves none behind", async () => {
-  control().fault({ method: "createForumTopic", kind: "latencyMs", ms: 400 });
-  const leader = await create({ name: "L" });
-  leader.ready.catch(() => undefined);
-  await until("it is asked for", () => creations() === 1);
+  const leader = await askingForAThread(400);
   await leader.stop({ leave: true });
   expect(openThreads()).toEqual([]);
   expect((await status()).threads).toEqual([]);
@@ -54,10 +60,7 @@ test("C38 a leader that leaves while its thread is being made leaves none behind
 });
 
 test("C38 one that stops while its thread is being made finds it again, and makes no second one", async () => {
-  control().fault({ method: "createForumTopic", kind: "latencyMs", ms: 400 });
-  const leader = await create({ name: "L" });
-  leader.ready.catch(() => undefined);
-  await until("it is asked for", () => creations() === 1);
+  const leader = await askingForAThread(400);
   await leader.stop();
   const [made] = openThreads();
   const again = await create({ name: "L" });
@@ -66,10 +69,7 @@ test("C38 one that stops while its thread is being made finds it again, and make
 });
 
 test("C38 a creation that outlives its leader's leave is unwanted, and holds nobody back", async () => {
-  control().fault({ method: "createForumTopic", kind: "latencyMs", ms: 6_000 });
-  const leader = await create({ name: "L" });
-  leader.ready.catch(() => undefined);
-  await until("it is asked for", () => creations() === 1);
+  const leader = await askingForAThread(6_000);
   await leader.stop({ leave: true });
   const again = await create({ name: "L" });
   expect((await again.ready).thread).not.toBeNull();

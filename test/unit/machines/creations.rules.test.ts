@@ -6,6 +6,7 @@ import type { Observation, ReconciliationView } from "../../../machines/reconcil
 import { ambiguousProvisionMs } from "../../../machines/threads.rules.ts";
 import type { PendingProvision } from "../../../machines/threads.rules.ts";
 import { bound, chat, mySeat, thread } from "../../support/charts/samples.ts";
+import { empty } from "./reconciliation-scenes.ts";
 
 const provision = (differs: Partial<PendingProvision> = {}): PendingProvision => ({
   id: "p",
@@ -28,16 +29,6 @@ const seen = (id: number, differs: Partial<Observation> = {}): Observation => ({
   atMs: 200,
   ...differs,
 });
-const empty: ReconciliationView = {
-  bindings: [],
-  provisions: [],
-  cleanups: [],
-  leftovers: [],
-  observations: [],
-  seats: [],
-  claims: [],
-  requests: [],
-};
 const judge = (view: Partial<ReconciliationView>, { nowMs = 300, held = [mySeat].slice(1) } = {}) =>
   judgeCreations({ nowMs, chatId: chat, view: { ...empty, ...view }, heldSeats: new Set(held) });
 const adopts = (id: number, of = provision()) => ({ kind: "adoptCreated", provision: of, target: seen(id).target });

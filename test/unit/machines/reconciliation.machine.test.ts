@@ -7,6 +7,7 @@ import type { Cleanup } from "../../../machines/reconciliation.types.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
 import { chat } from "../../support/charts/samples.ts";
+import { empty } from "./reconciliation-scenes.ts";
 
 const target = (n: number) => ({ chatId: chat, threadId: threadId(n) });
 const cleanup = (n: number): Cleanup => ({
@@ -23,17 +24,7 @@ const look = (differs: Partial<ReconciliationInput["view"]> = {}): Reconciliatio
   nowMs: 1,
   leadingSinceMs: 0,
   chatId: chat,
-  view: {
-    bindings: [],
-    provisions: [],
-    cleanups: [],
-    leftovers: [],
-    observations: [],
-    seats: [],
-    claims: [],
-    requests: [],
-    ...differs,
-  },
+  view: { ...empty, ...differs },
   heldSeats: new Set(),
   looks: new Map(),
   graceFromMs: 0,
