@@ -385,6 +385,16 @@ export const activationMachine = chart.createMachine({
                           emit(({ context }) => ({ type: "activation.active", thread: context.thread })),
                         ],
                       },
+                      // Reconciliation, which runs beside us, ends that deletion: we go on without a thread until then.
+                      {
+                        guard: ({ event }) => event.output.kind === "threadGone",
+                        target: "choosing",
+                        actions: [
+                          assign({ thread: null, refusals: ({ context }) => context.refusals + 1 }),
+                          "settleThread",
+                          emit(troubled("thread", "our thread is being deleted: we ask for another")),
+                        ],
+                      },
                       { target: "#activation.fencedOff" },
                     ],
                     // It may stand: writing it again changes nothing.

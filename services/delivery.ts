@@ -201,6 +201,8 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, hand: Hand) 
         const move = facts.isChatMove ? moveToldBy(update) : null;
         if (move !== null && (await noteMove(runtime, move, input.epoch)).kind === "fenced") return { kind: "fenced" };
         if (facts.isTopicService && facts.chat === chatOf(runtime)) {
+          // What is told later comes later.
+          while ((await hand.turnOf(input.seq, false)) === "early");
           const evidence = evidenceOf(update, stage.clock.nowMs());
           const noted = evidence === null ? null : await store.cleanups.observe({ epoch: input.epoch, evidence });
           if (noted?.kind === "fenced") return ending(noted);

@@ -5,7 +5,8 @@
  * Owns: what an action writes. Does not own: which actions there are (`machines/reconciliation.rules.ts`).
  */
 import { fromCallback, fromPromise } from "xstate";
-import type { Epoch, InstanceId, Liveness, SeatKey } from "../machines/ids.ts";
+import { sameTarget } from "../machines/ids.ts";
+import type { Epoch, InstanceId, Liveness, SeatKey, ThreadTarget } from "../machines/ids.ts";
 import { freeSlot } from "../machines/names.rules.ts";
 import { reconciliationMachine } from "../machines/reconciliation.machine.ts";
 import type { RecordAnswer } from "../machines/reconciliation.machine.ts";
@@ -116,12 +117,19 @@ class Recorder {
   /** On disk as made first, then bound to its seat; to one who has left for good it is not bound, but deleted. */
   private async adopt({ provision, target }: Extract<ReconciliationAction, { kind: "adoptCreated" }>, atMs: number) {
     const { threads } = this.runtime.ports.store;
-    const { id: provisionId, seat, slot, threadName } = provision;
-    await threads.noteCreated({ provisionId, target, threadName, atMs });
+    const { id: provisionId, seat, slot } = provision;
+    await threads.noteCreated({ provisionId, target, threadName: provision.threadName, atMs });
+    // Users may have named it before anybody had it.
+    const threadName = (await this.nameSeen(target)) ?? provision.threadName;
     const thread = { target, slot, threadName };
     const reason = "made by a creation whose answer was lost";
     const binding = { seat, thread, createdAtMs: atMs, standing: "open" as const, reason, provenAtMs: atMs };
     return recorded(await threads.bind({ epoch: this.epoch, provisionId, binding }));
+  }
+
+  private async nameSeen(target: ThreadTarget): Promise<string | null> {
+    const { observations } = await this.runtime.ports.store.cleanups.view();
+    return observations.find((each) => sameTarget(each.target, target))?.name ?? null;
   }
 
   /** A thread that a seat has had is no stranger, whatever became of it. */
@@ -144,11 +152,10 @@ class Recorder {
     const { epoch } = this;
     switch (order.kind) {
       case "bind": {
-        const { bindings, observations, provisions } = await cleanups.view();
+        const { bindings, provisions } = await cleanups.view();
         const begun = provisions.find((each) => each.id === order.provisionId);
         const slot = begun?.slot ?? freeSlot(bindings.map((each) => each.thread.slot)) ?? "";
-        const seen = observations.find((each) => each.target.threadId === order.target.threadId);
-        const threadName = seen?.name ?? begun?.threadName ?? slot;
+        const threadName = (await this.nameSeen(order.target)) ?? begun?.threadName ?? slot;
         const thread = { target: order.target, slot, threadName };
         // What was to become of it before is overtaken by this word.
         if ((await cleanups.cancel({ epoch, target: order.target })).kind === "fenced") return { kind: "fenced" };

@@ -43,6 +43,16 @@ describe("our own thread is reported gone while we lead", () => {
     expect(chart.told.at(-1)).toEqual({ to: "ownThread", event: settled });
   });
 
+  it("goes on without one, and asks again, when that one is being deleted: its lease is not in doubt", () => {
+    const chart = moving().answer("seatOwn", { kind: "threadGone" });
+    expect(chart.state).toBe("serving.polled.active.lacking");
+    expect(chart.told.at(-1)).toEqual({ to: "ownThread", event: settled });
+    expect(chart.facts.at(-1)).toMatchObject({ type: "activation.troubled", trouble: "thread" });
+    expect(running(chart)).toEqual([...running(active())]);
+    chart.after("threadRetry");
+    expect(chart.requests).toMatchObject({ provisioning: { wish: { role: "leader" } } });
+  });
+
   it("writes it again when the answer was lost, and nothing under an epoch that is over", () => {
     expect(moving().fail("seatOwn").after("retryInterval").state).toBe("serving.polled.active.moving");
     expect(moving().answer("seatOwn", { kind: "fenced" }).state).toBe("fencedOff");

@@ -251,6 +251,25 @@ describe("never a thread that somebody has", () => {
     expect(world.deleted).toEqual([1]);
   });
 
+  test("a thread that is taken up after its maker's death has the name that its user gave it meanwhile", async () => {
+    const world = open();
+    const epoch = await world.lead();
+    await world.store.threads.intend({ epoch, provision: the.provision("p", 1, "A"), abandons: null });
+    const tell = (what: "created" | "renamed", name: string, by: "bot" | "person") =>
+      world.store.cleanups.observe({ epoch, evidence: { ...the.evidence(1, what), name, by, atMs: the.startMs } });
+    await tell("created", "Thread A", "bot");
+    await world.store.threads.noteCreated({
+      provisionId: "p",
+      target: the.target(1),
+      threadName: "Thread A",
+      atMs: the.startMs,
+    });
+    await tell("renamed", "My work", "person");
+    await world.clock.advance(2_000);
+    const { bindings } = await world.store.threads.view();
+    expect(bindings.map(({ seat, thread }) => [seat, thread.threadName])).toEqual([[the.seat(1), "My work"]]);
+  });
+
   test("what was ordered before an adoption does not undo it", async () => {
     const world = open();
     const epoch = await world.lead();
