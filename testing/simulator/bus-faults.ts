@@ -1,12 +1,14 @@
 /**
  * Faults of world 2: what is done to whole instances, their links, the clocks and Telegram in a round.
  *
- * Owns: killing, stopping, pausing, cutting off, jumping, throttling, as the round's swarm options say.
+ * Owns: killing, stopping, pausing, cutting off, jumping, throttling, users who delete, close and rename threads, as the
+ * round's swarm options say.
  * Does not own: faults of single requests (`requests.ts`, `network.ts`, `telegram-api.ts`), healing (`bus-world.ts`).
  */
 import type { BusPlace, BusWorld } from "./bus-line.ts";
 import type { HostClock } from "./clock.ts";
 import type { Random } from "./random.ts";
+import type { UserDeed } from "./telegram.ts";
 
 export function planBusFaults(world: BusWorld): void {
   const { hand, places } = world;
@@ -51,6 +53,38 @@ export function planBusFaults(world: BusWorld): void {
   hand.repeat("stop", swarm.leaveEveryMs, some(leave));
   hand.repeat("pause", swarm.pauseEveryMs, some(pause));
   planOutside(world, chance);
+  planUsers(world, hand.random.split(`users at ${hand.scheduler.nowUs()}`));
+}
+
+/** How long a thread that a user has closed stays so, at most. */
+const closedMaxMs = 20_000;
+
+/** What users do to the threads of the chat. */
+function planUsers({ hand, telegram }: BusWorld, chance: Random): void {
+  const swarm = hand.swarm();
+  const meddle = (deed: (id: number) => UserDeed) => () => {
+    const living = telegram.threads().filter(({ isGone, isClosed }) => !isGone && !isClosed);
+    if (living.length === 0) return false;
+    const { id } = chance.pick(living);
+    const wanted = deed(id);
+    if (!telegram.meddle(id, wanted)) return false;
+    hand.scheduler.note(`user ${wanted.kind}s thread ${id}`);
+    return true;
+  };
+  const close = (id: number): UserDeed => {
+    hand.scheduler.after(chance.between(100, closedMaxMs), "user", () =>
+      telegram.meddle(id, { kind: "reopen" }) ? `reopens thread ${id}` : null,
+    );
+    return { kind: "close" };
+  };
+  const rename = (): UserDeed => ({ kind: "rename", name: `named at ${String(hand.scheduler.nowUs())}` });
+  hand.repeat(
+    "userDeletes",
+    swarm.userDeletesEveryMs,
+    meddle(() => ({ kind: "delete" })),
+  );
+  hand.repeat("userCloses", swarm.userClosesEveryMs, meddle(close));
+  hand.repeat("userRenames", swarm.userRenamesEveryMs, meddle(rename));
 }
 
 /** What happens around the processes: links, clocks, Telegram. */

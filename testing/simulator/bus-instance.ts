@@ -56,6 +56,10 @@ export interface BusInstance {
   readonly leaderSide: () => LeaderSideView;
   readonly followerSide: () => FollowerSideView;
   readonly permit: () => { readonly epoch: Epoch; readonly remainingMs: number } | null;
+  /** Writes into its thread by itself, unless it is still at it. */
+  readonly say: () => void;
+  /** The last word that it began to say stands in a thread. */
+  readonly wasHeard: () => boolean;
   /** `leave` also gives the thread up. */
   readonly stop: (leave: boolean) => void;
   /** It was asked to stop, and may not have noticed yet. */
@@ -291,6 +295,7 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
   const { actor, runtime } = composed;
   let role: Role = "starting";
   let isStopping = false;
+  let word: "open" | "heard" | "unheard" = "unheard";
   actor.subscribe({
     next(snapshot) {
       const now = roleOf(snapshot);
@@ -315,8 +320,9 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
     process,
     role: () => (isDead() ? "stopped" : role),
     isJoined: () =>
-      actor.getSnapshot().matches({ online: { following: "joined" } }) ||
-      actor.getSnapshot().matches({ online: { leading: "bus" } }),
+      !isDead() &&
+      (actor.getSnapshot().matches({ online: { following: "joined" } }) ||
+        actor.getSnapshot().matches({ online: { leading: "bus" } })),
     seat: () => actor.getSnapshot().context.seat,
     permit: () => (isDead() ? null : runtime.gate.permit()),
     view: () => ({
@@ -327,6 +333,20 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
     roleView: () => ({ id, holds: holds(), leadsUnder: leadsUnder(actor.getSnapshot()) }),
     leaderSide: () => sides.leader(telegram.open()),
     followerSide: () => sides.follower(actor.getSnapshot().matches({ online: "following" }) ? registered() : null),
+    say() {
+      if (word === "open") return;
+      word = "open";
+      process.deliver("say", () => {
+        const said = composed.call({ method: "sendMessage", body: { text: "a word" } });
+        void said.then((outcome) => {
+          const { kind } = outcome;
+          const why = kind === "rejected" ? ` (${outcome.error.description})` : "";
+          hand.scheduler.note(`${name} said a word: ${kind}${why}`);
+          word = kind === "ok" ? "heard" : "unheard";
+        });
+      });
+    },
+    wasHeard: () => word === "heard",
     stop(leave) {
       isStopping = true;
       process.deliver(leave ? "leave" : "stop", () => actor.send({ type: "instance.stop", leave }));

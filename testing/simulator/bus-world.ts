@@ -4,8 +4,8 @@
  * Owns: rounds of faults and calm, the checks after every step and at the end of every calm, the result.
  * Does not own: the charts, the services, the invariants.
  * Checked: the invariants of `machines/invariants.ts` over the truth; no update of a bound thread ends unrun; after
- * faults end one instance leads and the others have joined within `convergeMs`, and everything written is settled within
- * `settleMs`; what is settled was handed out, was dropped, or the process that settled it has died.
+ * faults end one instance leads and the others have joined within `convergeMs`, and everything written is settled, and the
+ * threads of the chat are the bound ones, within `settleMs`; what is settled was handed out, was dropped, or the process that settled it has died.
  * Worlds of even seeds settle updates before handlers see them (`ack: "auto"`), those of odd seeds on the handlers' word.
  */
 import { keyOfThread } from "../../adapters/store/memory/database.ts";
@@ -26,6 +26,7 @@ import { createCallLedger } from "./bus-calls.ts";
 import { ExchangeNotes } from "./bus-exchanges.ts";
 import { startBusInstance } from "./bus-instance.ts";
 import { createTelegramWatch } from "./bus-telegram.ts";
+import { reopenAll, rollCall, threadFaults } from "./bus-threads.ts";
 import { createUpdateLedger } from "./bus-updates.ts";
 import { asTimerless, type HostClock } from "./clock.ts";
 import { planBusFaults } from "./bus-faults.ts";
@@ -75,7 +76,9 @@ function createWatches({ hand, storeClock, database, inner, instanceAt }: Watche
   const isAlive = (id: InstanceId) => hand.table.isInstanceAlive(id);
   const threadNow = (id: ThreadId, by: InstanceId): ThreadId => {
     if (!telegram.isGone(id)) return id;
-    const seat = [...database.seatClaims.values()].find((claim) => claim.instanceId === by)?.seat;
+    // Who is dead by now had its seat by its last registration.
+    const places = [...database.seatClaims.values(), ...database.registrations.values()];
+    const seat = places.find(({ instanceId: who }) => who === by)?.seat;
     const bound = [...database.bindings.values()].find((binding) => binding.seat === seat);
     return bound?.thread.target.threadId ?? id;
   };
@@ -248,6 +251,7 @@ function check(world: BusWorld): boolean {
 function heal(world: BusWorld): void {
   world.hand.begin("calm");
   world.gate.throttledUntilMs = 0;
+  reopenAll(world);
   for (const place of world.places) {
     for (const other of world.places) if (other !== place) world.network.heal(place.name, other.name);
     const { process, isStopping } = place.instance;
@@ -319,15 +323,30 @@ async function converge(world: BusWorld): Promise<number> {
   const old = ledger.open();
   checkSeats(world);
   const due = overdue(world, old);
+  const roll = rollCall(world);
+  const silent = () => {
+    const undecided = undecidedSeats(world);
+    return roll().filter((instance) => !undecided.has(instance.seat()));
+  };
   const unanswered = () => world.calls.openSince(startedAtMs);
   const unheard = () => ledger.unheardSince(startedAtMs);
   const isAllDone = () =>
-    due.every((update) => update.settled > 0) && unanswered().length === 0 && unheard().length === 0;
+    due.every((update) => update.settled > 0) &&
+    unanswered().length === 0 &&
+    unheard().length === 0 &&
+    silent().length === 0 &&
+    threadFaults(world).length === 0;
   await hand.scheduler.runUntil(startedAtMs + settleMs, () => check(world) || isAllDone());
   if (hand.violations.length === 0 && unanswered().length > 0)
     hand.violate("liveness/everyCallEnds", `${settleMs} ms after faults ended: ${unanswered().join(", ")}`);
   if (hand.violations.length === 0 && unheard().length > 0)
     hand.violate("update/settledUnheard", `${settleMs} ms after faults ended: ${unheard().join(", ")}`);
+  const strange =
+    hand.violations.length === 0
+      ? [...silent().map(({ id }) => `${id} cannot be heard in its thread`), ...threadFaults(world)]
+      : [];
+  if (strange.length > 0)
+    hand.violate("liveness/threadsAreTheBound", `${settleMs} ms after faults ended: ${strange.join("; ")}`);
   const left = hand.violations.length === 0 ? overdue(world, old) : [];
   if (left.length > 0)
     hand.violate(

@@ -45,6 +45,10 @@ export interface Swarm {
   readonly telegramHang: number;
   readonly telegramThrottleEveryMs: number | null;
   readonly telegramLatencyMaxMs: number;
+  /** Users delete, close (and later open) and rename threads. */
+  readonly userDeletesEveryMs: number | null;
+  readonly userClosesEveryMs: number | null;
+  readonly userRenamesEveryMs: number | null;
 }
 
 export const calm: Swarm = {
@@ -77,10 +81,16 @@ export const calm: Swarm = {
   telegramHang: 0,
   telegramThrottleEveryMs: null,
   telegramLatencyMaxMs: 80,
+  userDeletesEveryMs: null,
+  userClosesEveryMs: null,
+  userRenamesEveryMs: null,
 };
 
-/** Which faults a round has: each is there in about half of them. */
-export function drawSwarm(random: Random): Swarm {
+/**
+ * Which faults a round has: each is there in about half of them. What users do comes of a chance of its own, so that it
+ * changes nothing of what is drawn for the machines.
+ */
+export function drawSwarm(random: Random, users: Random): Swarm {
   const rate = (max: number) => (random.chance(0.5) ? random.between(0, max) : 0);
   const every = (fromMs: number, toMs: number) => (random.chance(0.5) ? random.between(fromMs, toMs) : null);
   return {
@@ -113,6 +123,16 @@ export function drawSwarm(random: Random): Swarm {
     telegramHang: rate(0.05),
     telegramThrottleEveryMs: every(20_000, 200_000),
     telegramLatencyMaxMs: random.pick([50, 300, 2_000]),
+    ...drawUsers(users),
+  };
+}
+
+function drawUsers(random: Random) {
+  const every = (fromMs: number, toMs: number) => (random.chance(0.3) ? random.between(fromMs, toMs) : null);
+  return {
+    userDeletesEveryMs: every(10_000, 60_000),
+    userClosesEveryMs: every(10_000, 60_000),
+    userRenamesEveryMs: every(5_000, 60_000),
   };
 }
 

@@ -86,6 +86,7 @@ export function createStagehand({ seed, force, ignore = [], sink }: StagehandOpt
   const scheduler = createScheduler({ random: random.split("order"), recorder });
   const faults = createFaultCounts();
   const rounds = random.split("rounds");
+  const users = random.split("users' rounds");
   const hosts = random.split("hosts");
   const violations: Violation[] = [];
   const crashes = createCrashes(scheduler, random.split("crashes"));
@@ -104,7 +105,7 @@ export function createStagehand({ seed, force, ignore = [], sink }: StagehandOpt
     begin(phase) {
       round += 1;
       crashes.forget();
-      swarm = phase === "calm" ? calm : { ...drawSwarm(rounds), ...force };
+      swarm = phase === "calm" ? calm : { ...drawSwarm(rounds, users), ...force };
       scheduler.note(`${phase} ${round}`);
     },
     repeat(kind, everyMs, act) {

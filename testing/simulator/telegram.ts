@@ -35,8 +35,13 @@ interface WaitingPoll {
 export interface SimulatedThread {
   readonly id: number;
   readonly name: string;
-  isGone: boolean;
+  readonly isGone: boolean;
+  readonly isClosed: boolean;
 }
+
+/** What a user may do to a thread. */
+export type UserDeed =
+  { readonly kind: "delete" | "close" | "reopen" } | { readonly kind: "rename"; readonly name: string };
 
 export interface TelegramStats {
   readonly conflicts: number;
@@ -57,6 +62,8 @@ export interface TelegramWorld {
   hangUp(caller: Caller): void;
   /** A user writes, into a thread or beside all; null when the thread is gone. Returns the update's id. */
   write(threadId: number | null, text: string): number | null;
+  /** A user does something to a thread; all but a deletion is told by a service message. False when it cannot be done. */
+  meddle(threadId: number, deed: UserDeed): boolean;
   readonly threads: () => readonly SimulatedThread[];
   readonly isGone: (threadId: number) => boolean;
   /** The server will not give this update again. */
@@ -197,23 +204,50 @@ class Threads {
     return thread === undefined || thread.isGone ? null : thread;
   }
 
+  isClosed(id: number): boolean {
+    return this.#byId.get(id)?.isClosed === true;
+  }
+
   add(id: number, name: string): void {
-    this.#byId.set(id, { id, name, isGone: false });
+    this.#byId.set(id, { id, name, isGone: false, isClosed: false });
+  }
+
+  /** Whether it changed anything. */
+  change(id: number, differs: Partial<Omit<SimulatedThread, "id">>): boolean {
+    const thread = this.#byId.get(id);
+    if (thread === undefined || thread.isGone) return false;
+    const changed = { ...thread, ...differs };
+    this.#byId.set(id, changed);
+    return changed.isGone || changed.isClosed !== thread.isClosed || changed.name !== thread.name;
   }
 
   edit(payload: Payload): CallOutcome {
     const thread = this.living(payload);
     if (thread === null) return rejection(400, "Bad Request: TOPIC_ID_INVALID");
     if (payload["name"] === undefined) return rejection(400, "Bad Request: TOPIC_NOT_MODIFIED");
-    this.#byId.set(thread.id, { ...thread, name: textIn(payload, "name") });
+    this.change(thread.id, { name: textIn(payload, "name") });
     return ok(true);
   }
 
   remove(payload: Payload): CallOutcome {
     const thread = this.living(payload);
     if (thread === null) return rejection(400, "Bad Request: TOPIC_ID_INVALID");
-    thread.isGone = true;
+    this.change(thread.id, { isGone: true });
     return ok(true);
+  }
+}
+
+/** What a deed changes, and what its service message tells; null = there is none. */
+function readDeed(deed: UserDeed): { readonly differs: Partial<SimulatedThread>; readonly told: Payload | null } {
+  switch (deed.kind) {
+    case "delete":
+      return { differs: { isGone: true }, told: null };
+    case "close":
+      return { differs: { isClosed: true }, told: { forum_topic_closed: {} } };
+    case "reopen":
+      return { differs: { isClosed: false }, told: { forum_topic_reopened: {} } };
+    case "rename":
+      return { differs: { name: deed.name }, told: { forum_topic_edited: { name: deed.name } } };
   }
 }
 
@@ -236,6 +270,7 @@ export function createTelegramWorld(
     const threadId = numberIn(payload, "message_thread_id");
     if (threadId !== null && threads.living(payload) === null)
       return rejection(400, "Bad Request: message thread not found");
+    if (threadId !== null && threads.isClosed(threadId)) return rejection(400, "Bad Request: TOPIC_CLOSED");
     sent += 1;
     onSent(threadId, textIn(payload, "text"));
     return ok(message(threadId, { from: bot, text: payload["text"] }));
@@ -263,8 +298,14 @@ export function createTelegramWorld(
     },
     hangUp: (caller) => polls.hangUp(caller),
     write(threadId, text) {
-      if (threadId !== null && threads.isGone(threadId)) return null;
+      if (threadId !== null && (threads.isGone(threadId) || threads.isClosed(threadId))) return null;
       return polls.push({ message: message(threadId, { from: user, text }) });
+    },
+    meddle(threadId, deed) {
+      const { differs, told } = readDeed(deed);
+      if (!threads.change(threadId, differs)) return false;
+      if (told !== null) polls.push({ message: message(threadId, { from: user, ...told }) });
+      return true;
     },
     threads: () => threads.all(),
     isGone: (threadId) => threads.isGone(threadId),

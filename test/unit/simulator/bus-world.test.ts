@@ -31,6 +31,14 @@ describe("the world of whole instances", () => {
     expect(figures["answersSeen"]).toBe(figures["answers"]);
   });
 
+  test("C42, threads/T-18: users may delete, close and rename threads: in the end the chat has those that are bound, by their names", async () => {
+    const users = { userDeletesEveryMs: 8_000, userClosesEveryMs: 8_000, userRenamesEveryMs: 4_000 };
+    const { violations, faults, liveness } = await run({ seed: 1, hours: 0.08, force: { ...calm, ...users } });
+    expect(violations).toEqual([]);
+    for (const deed of ["userDeletes", "userCloses", "userRenames"]) expect(faults[deed]).toBeGreaterThan(3);
+    expect(liveness.checks).toBeGreaterThan(1);
+  });
+
   test("without faults nothing is settled and not handed out, where updates are settled first", async () => {
     const { violations, figures } = await run({ seed: 2, hours: 0.03, force: calm });
     expect(violations).toEqual([]);
