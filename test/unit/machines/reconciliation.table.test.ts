@@ -217,9 +217,11 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
-describe.each(Object.entries(rules))("%s", (_, rows) => {
-  it.each(rows)("$when", ({ view, differs = {}, does }) => {
-    expect(the.plan(view, differs).actions.map(({ kind }) => kind)).toEqual(does);
+describe("threads/RC-1, RC-2, RC-3, RC-4, RC-5, RC-6, RC-7, RC-8, RC-9, RC-10, S-46, S-49, S-58, S-81, S-90, S-91, OP-31, T-4, T-29", () => {
+  describe.each(Object.entries(rules))("%s", (_, rows) => {
+    it.each(rows)("$when", ({ view, differs = {}, does }) => {
+      expect(the.plan(view, differs).actions.map(({ kind }) => kind)).toEqual(does);
+    });
   });
 });
 
@@ -265,7 +267,7 @@ const columns: readonly (readonly [string, View, ReconciliationPhase])[] = [
 ];
 const pairs = columns.flatMap((from) => columns.map((to) => [from[0], to[0], from, to] as const));
 
-describe("threads §5.3, S-97: the phase is that of the last plan", () => {
+describe("threads/S-96, S-97, §5.3: the phase is that of the last plan", () => {
   const start = () => playChart(reconciliationMachine, { epoch: epoch(4) });
   const look = (view: View): ReconciliationInput => ({ ...the.input, view: { ...the.empty, ...view } });
   type Chart = ReturnType<typeof start>;
