@@ -12,7 +12,7 @@
  * Everything in the queue is claimed: what is here and not settled when the process ends comes again to the seat's next one.
  *
  * Invariants: queue/oneTurn, queue/oneItemPerEntry, queue/oneLaneOnePosition, queue/allowedLanes, queue/skippedNeverRuns,
- * queue/offeredIsUntouched.
+ * queue/offeredIsUntouched, queue/nothingIsForgotten, queue/endsOnce.
  */
 import { setup, stateIn } from "xstate";
 import type { JournalSeq } from "./ids.ts";

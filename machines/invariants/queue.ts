@@ -57,4 +57,19 @@ export const queueInvariants: readonly Invariant[] = [
     of: "queues",
     holds: ({ current }) => current === null || current.standing === "waiting",
   }),
+  eachOf({
+    name: "queue/nothingIsForgotten",
+    ids: ["updates/Q-75"],
+    sentence: "What came into the queue waits in it or has its turn until it has ended.",
+    of: "queueEntries",
+    holds: ({ ends, isWaiting, isCurrent }) => ends > 0 || isWaiting || isCurrent,
+  }),
+  eachOf({
+    name: "queue/endsOnce",
+    ids: ["updates/Q-77"],
+    sentence:
+      "An entry leaves the queue once: by a turn, without one, or to somebody else; and does not wait any more.",
+    of: "queueEntries",
+    holds: ({ ends, isWaiting }) => ends <= 1 && (ends === 0 || !isWaiting),
+  }),
 ];

@@ -100,6 +100,16 @@ export interface StoreStepView {
   readonly after: TablesView;
 }
 
+/** An entry that came into a queue. */
+export interface QueueEntryView {
+  readonly seq: JournalSeq;
+  /** Turns, settlements without a turn, losses, departures to another instance. */
+  readonly ends: number;
+  readonly isWaiting: boolean;
+  /** In the item whose turn begins or runs. */
+  readonly isCurrent: boolean;
+}
+
 /** The queue of one instance. */
 export interface QueueView {
   readonly id: InstanceId;

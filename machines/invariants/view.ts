@@ -10,7 +10,7 @@
  */
 import type { Epoch, Generation, InstanceId, SeatKey, ThreadId, UpdateId } from "../ids.ts";
 import type { TakeoverEvidence } from "../lease.rules.ts";
-import type { QueueView, StoreStepView, TablesView } from "./store-view.ts";
+import type { QueueEntryView, QueueView, StoreStepView, TablesView } from "./store-view.ts";
 import type { ApiCallView, ThreadsView } from "./threads-view.ts";
 
 /** One grant of the lease, with what was true in the world, not in anybody's belief, when it was given. */
@@ -328,6 +328,7 @@ export interface WorldView {
   readonly moving: readonly MovingWorkView[];
   /** What instances have in hand. */
   readonly queues: readonly QueueView[];
+  readonly queueEntries: readonly QueueEntryView[];
 }
 
 export type Part = keyof WorldView;

@@ -17,6 +17,7 @@ const done = (state: string) => `xstate.done.actor.0.provisioning.${state}`;
 const released =
   "a companion that is let go says nothing more, and inside `owning` every word of it is heard or handled";
 const ownerCompanion = "the lease chart breaks by a defect of its own only; the unit tests break it";
+const heldAlready = "whoever listens says so once, and so does whoever stops listening";
 const ownerHeard = ["granted", "renewed", "lost", "troubled", "released"];
 
 export const unreached: ReadonlyMap<string, string> = new Map([
@@ -24,6 +25,8 @@ export const unreached: ReadonlyMap<string, string> = new Map([
     "handoffDonor.frozen.looking on xstate.done.actor.0.handoffDonor.frozen.looking [2] → cancelling",
     "once its cancellation was answered no offer is open; should a store say so, it is cancelled again",
   ],
+  ["queue on host.attached [0] → no target", heldAlready],
+  ["queue on host.detached [0] → no target", heldAlready],
   ["provisioning.decided on always [2] → provisioning.keeping", bringsNothing],
   ["provisioning.doubting on always [0] → provisioning.suspecting", bringsNothing],
   ["state provisioning.suspecting", bringsNothing],

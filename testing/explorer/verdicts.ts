@@ -19,11 +19,14 @@ export class Verdicts<Env, Seen, View> {
   private readonly seen = new Interner<Seen | null>();
   /** Place → local state → what is seen of it. */
   private readonly seenOf: number[][];
+  /** Observations that can be told apart: as many as leave the key of all places a small integer, and 64 at least. */
+  private readonly seenMax: number;
   private readonly memo: Map<number, Verdict>[] = [];
 
   constructor(composition: Composition<Env, Seen, View>) {
     this.composition = composition;
     this.seenOf = composition.world.places.map(() => []);
+    this.seenMax = Math.max(64, Math.floor(2 ** (30 / this.seenOf.length)));
     this.seen.add(null);
   }
 
@@ -31,7 +34,7 @@ export class Verdicts<Env, Seen, View> {
     const memo = (this.memo[state[0]!] ??= new Map<number, Verdict>());
     let key = 0;
     for (let place = 0; place < this.seenOf.length; place += 1)
-      key = key * 64 + this.see(place, state[placeOffset + place]!);
+      key = key * this.seenMax + this.see(place, state[placeOffset + place]!);
     const known = memo.get(key);
     if (known !== undefined) return known;
     const verdict = this.judge(state);
@@ -45,7 +48,8 @@ export class Verdicts<Env, Seen, View> {
     if (known !== undefined) return known;
     const { world, locals } = this.composition;
     const seen = local === 0 ? 0 : this.seen.add(world.observe(world.places[place]!.name, locals.at(local).snapshot));
-    if (seen >= 64) throw new Error(`${world.name}: 64 or more different observations of its components`);
+    if (seen >= this.seenMax)
+      throw new Error(`${world.name}: ${this.seenMax} or more different observations of its components`);
     seenOf[local] = seen;
     return seen;
   }

@@ -15,6 +15,8 @@ import { ownerWorld } from "./owner.world.ts";
 import type { OwnerBounds } from "./owner.world.ts";
 import { pollingWorld } from "./polling.world.ts";
 import type { PollingBounds } from "./polling.world.ts";
+import { queueWorld } from "./queue.world.ts";
+import type { QueueBounds } from "./queue.world.ts";
 import { registrationWorld } from "./registration.world.ts";
 import type { RegistrationBounds } from "./registration.world.ts";
 
@@ -111,6 +113,16 @@ export const quietDelivery: DeliveryBounds = {
   attempts: 0,
 };
 export const quietHandoff: HandoffBounds = { offers: 1, recalls: 0, deaths: 0, losses: 0, stales: 0 };
+export const quietQueue: QueueBounds = {
+  prompts: 2,
+  asides: 0,
+  commands: 0,
+  offers: 0,
+  reactions: 0,
+  holds: 0,
+  losses: 0,
+  stolen: 0,
+};
 export const quietRegistration: RegistrationBounds = {
   attempts: 2,
   leaders: 1,
@@ -135,6 +147,7 @@ const owner = kindOf((bounds: OwnerBounds, name) => ownerWorld(bounds, undefined
 const polling = kindOf((bounds: PollingBounds, name) => pollingWorld(bounds, undefined, name), quietPolling);
 const delivery = kindOf((bounds: DeliveryBounds, name) => deliveryWorld(bounds, undefined, name), quietDelivery);
 const handoff = kindOf((bounds: HandoffBounds, name) => handoffWorld(bounds, undefined, name), quietHandoff);
+const queue = kindOf((bounds: QueueBounds, name) => queueWorld(bounds, undefined, name), quietQueue);
 const registration = kindOf(
   (bounds: RegistrationBounds, name) => registrationWorld(bounds, undefined, name),
   quietRegistration,
@@ -185,6 +198,12 @@ export const worlds: readonly CheckedWorld[] = [
   handoff.safe("handoff/hops", { offers: 3, recalls: 1, losses: 1 }, { losses: 2 }),
   handoff.safe("handoff/deaths", { offers: 2, deaths: 2, losses: 1 }, { deaths: 3, recalls: 1 }),
   handoff.live("handoff/liveness", { deaths: 1, losses: 2, recalls: 1, stales: 1 }, { offers: 2 }),
+
+  // One queue: commands, offers and reactions while turns come and go; updates outside turns; everything ends.
+  queue.safe("queue/turns", { commands: 2, reactions: 1, losses: 1, stolen: 1 }, { prompts: 3 }),
+  queue.safe("queue/offers", { commands: 2, offers: 2, holds: 1 }, { prompts: 3, losses: 1 }),
+  queue.safe("queue/asides", { prompts: 0, asides: 3, holds: 2 }, { asides: 4 }),
+  queue.live("queue/liveness", { commands: 2, offers: 1, holds: 1, losses: 1 }, { prompts: 3 }),
 
   // One seat: repeated attempts; farewells; death and return; the making of its thread; a change of leader.
   registration.safe(

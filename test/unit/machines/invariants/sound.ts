@@ -287,5 +287,6 @@ export const sound: WorldView = {
   telegram: { threads: [10, 20, 30].map((id) => ({ id: threadId(id), isGone: false })) },
   tables,
   storeSteps: [step],
+  queueEntries: [{ seq: journalSeq(1), ends: 0, isWaiting: true, isCurrent: false }],
   queues: [{ id: follower, items: [], current: null, turns: 0 }],
 };

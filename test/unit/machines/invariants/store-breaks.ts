@@ -70,6 +70,10 @@ const withQueue = (over: Partial<WorldView["queues"][number]>) => ({
   queues: sound.queues.map((each) => ({ ...each, ...over })),
 });
 
+const withQueueEntry = (over: Partial<WorldView["queueEntries"][number]>) => ({
+  queueEntries: sound.queueEntries.map((each) => ({ ...each, ...over })),
+});
+
 export const queueBreaks: Breaks = {
   "queue/oneLaneOnePosition": [
     withQueue({ items: [item(3), item(3, { laneOrder: 4, members: [] })] }),
@@ -84,6 +88,8 @@ export const queueBreaks: Breaks = {
     withQueue({ current: item(3, { standing: "offered" }) }),
     withQueue({ current: item(3, { standing: "gathering" }) }),
   ],
+  "queue/nothingIsForgotten": [withQueueEntry({ isWaiting: false })],
+  "queue/endsOnce": [withQueueEntry({ ends: 1 }), withQueueEntry({ ends: 2, isWaiting: false })],
 };
 
 export const storeBreaks: Breaks = {
