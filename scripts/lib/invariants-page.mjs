@@ -8,8 +8,10 @@ import { bounds, elsewhere, superseded } from "../../machines/invariants/beyond.
 import { deliveryParts } from "../../test/model/worlds/delivery.world.ts";
 import { handoffParts } from "../../test/model/worlds/handoff.world.ts";
 import { leaseParts } from "../../test/model/worlds/lease.world.ts";
+import { membershipParts } from "../../test/model/worlds/membership.world.ts";
 import { ownerParts } from "../../test/model/worlds/owner.world.ts";
 import { pollingParts } from "../../test/model/worlds/polling.world.ts";
+import { queueParts as queueModelParts } from "../../test/model/worlds/queue.world.ts";
 import { registrationParts } from "../../test/model/worlds/registration.world.ts";
 import { queueParts } from "../../test/property/queue-parts.ts";
 import { dependingOnTheAsker, storeParts } from "../../test/unit/store/store-parts.ts";
@@ -25,6 +27,8 @@ export const worlds = [
   ["explorer and walks: polling", pollingParts],
   ["explorer and walks: delivery", deliveryParts],
   ["explorer: handoff", handoffParts],
+  ["explorer: membership", membershipParts],
+  ["explorer: queue", queueModelParts],
   ["walks: queue", queueParts],
   ["walks: store", storeParts],
   ["simulator: lease", leaseWorldParts],

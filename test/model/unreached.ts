@@ -25,6 +25,10 @@ export const unreached: ReadonlyMap<string, string> = new Map([
     "handoffDonor.frozen.looking on xstate.done.actor.0.handoffDonor.frozen.looking [2] → cancelling",
     "once its cancellation was answered no offer is open; should a store say so, it is cancelled again",
   ],
+  [
+    "membership on companion.failed [0] → no target",
+    "the companion lives in `registered`, which answers; its last word could only be late within one step",
+  ],
   ["queue on host.attached [0] → no target", heldAlready],
   ["queue on host.detached [0] → no target", heldAlready],
   ["provisioning.decided on always [2] → provisioning.keeping", bringsNothing],

@@ -11,6 +11,8 @@ import { handoffWorld } from "./handoff.world.ts";
 import type { HandoffBounds } from "./handoff.world.ts";
 import { leaseWorld } from "./lease.world.ts";
 import type { LeaseBounds } from "./lease.world.ts";
+import { membershipWorld } from "./membership.world.ts";
+import type { MembershipBounds } from "./membership.world.ts";
 import { ownerWorld } from "./owner.world.ts";
 import type { OwnerBounds } from "./owner.world.ts";
 import { pollingWorld } from "./polling.world.ts";
@@ -113,6 +115,16 @@ export const quietDelivery: DeliveryBounds = {
   attempts: 0,
 };
 export const quietHandoff: HandoffBounds = { offers: 1, recalls: 0, deaths: 0, losses: 0, stales: 0 };
+export const quietMembership: MembershipBounds = {
+  attempts: 3,
+  losses: 0,
+  refusals: 0,
+  forgets: 0,
+  closings: 0,
+  moves: 0,
+  lates: 0,
+  leaves: 0,
+};
 export const quietQueue: QueueBounds = {
   prompts: 2,
   asides: 0,
@@ -147,6 +159,10 @@ const owner = kindOf((bounds: OwnerBounds, name) => ownerWorld(bounds, undefined
 const polling = kindOf((bounds: PollingBounds, name) => pollingWorld(bounds, undefined, name), quietPolling);
 const delivery = kindOf((bounds: DeliveryBounds, name) => deliveryWorld(bounds, undefined, name), quietDelivery);
 const handoff = kindOf((bounds: HandoffBounds, name) => handoffWorld(bounds, undefined, name), quietHandoff);
+const membership = kindOf(
+  (bounds: MembershipBounds, name) => membershipWorld(bounds, undefined, name),
+  quietMembership,
+);
 const queue = kindOf((bounds: QueueBounds, name) => queueWorld(bounds, undefined, name), quietQueue);
 const registration = kindOf(
   (bounds: RegistrationBounds, name) => registrationWorld(bounds, undefined, name),
@@ -204,6 +220,14 @@ export const worlds: readonly CheckedWorld[] = [
   queue.safe("queue/offers", { commands: 2, offers: 2, holds: 1 }, { prompts: 3, losses: 1 }),
   queue.safe("queue/asides", { prompts: 0, asides: 3, holds: 2 }, { asides: 4 }),
   queue.live("queue/liveness", { commands: 2, offers: 1, holds: 1, losses: 1 }, { prompts: 3 }),
+
+  // One follower: everything that can come between it and its leader; it is registered or has left in the end.
+  membership.safe(
+    "membership/leader",
+    { losses: 2, refusals: 1, forgets: 1, closings: 1, moves: 1, lates: 1, leaves: 2 },
+    { attempts: 6, losses: 4, forgets: 2, closings: 4, lates: 2 },
+  ),
+  membership.live("membership/liveness", { losses: 2, refusals: 1, forgets: 1, closings: 1, leaves: 1 }),
 
   // One seat: repeated attempts; farewells; death and return; the making of its thread; a change of leader.
   registration.safe(
