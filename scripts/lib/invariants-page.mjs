@@ -5,6 +5,7 @@
  */
 import { invariants } from "../../machines/invariants.ts";
 import { bounds, elsewhere, superseded } from "../../machines/invariants/beyond.ts";
+import { activationParts } from "../../test/model/worlds/activation.world.ts";
 import { deliveryParts } from "../../test/model/worlds/delivery.world.ts";
 import { handoffParts } from "../../test/model/worlds/handoff.world.ts";
 import { leaseParts } from "../../test/model/worlds/lease.world.ts";
@@ -27,6 +28,7 @@ export const worlds = [
   ["explorer and walks: polling", pollingParts],
   ["explorer and walks: delivery", deliveryParts],
   ["explorer: handoff", handoffParts],
+  ["explorer: activation", activationParts],
   ["explorer: membership", membershipParts],
   ["explorer: queue", queueModelParts],
   ["walks: queue", queueParts],

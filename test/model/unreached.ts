@@ -17,6 +17,24 @@ const done = (state: string) => `xstate.done.actor.0.provisioning.${state}`;
 const released =
   "a companion that is let go says nothing more, and inside `owning` every word of it is heard or handled";
 const ownerCompanion = "the lease chart breaks by a defect of its own only; the unit tests break it";
+const wordOfNone =
+  "a companion is gone with the state that it belongs to, and in a step of the whole it has no last word; or its word decides nothing";
+const onlyConflicts = "other troubles of the poller decide nothing: this world has conflicts";
+const lateWords = [
+  "endpoint.open",
+  "endpoint.failed",
+  "dispatcher.fenced",
+  "polling.started",
+  "polling.answered",
+  "polling.idsAccepted",
+  "polling.troubled",
+  "polling.fenced",
+  "polling.stopped",
+  "reconciliation.planned",
+  "reconciliation.acted",
+  "reconciliation.fenced",
+  "capability.judged",
+];
 const heldAlready = "whoever listens says so once, and so does whoever stops listening";
 const ownerHeard = ["granted", "renewed", "lost", "troubled", "released"];
 
@@ -25,6 +43,10 @@ export const unreached: ReadonlyMap<string, string> = new Map([
     "handoffDonor.frozen.looking on xstate.done.actor.0.handoffDonor.frozen.looking [2] → cancelling",
     "once its cancellation was answered no offer is open; should a store say so, it is cancelled again",
   ],
+  ...lateWords.map((word): [string, string] => [`activation on ${word} [0] → no target`, wordOfNone]),
+  ["activation.dormant.polled on polling.troubled [1] → no target", onlyConflicts],
+  ["activation.serving.polled.active on polling.troubled [1] → no target", onlyConflicts],
+  ["activation.fencedOff on companion.failed [0] → no target", wordOfNone],
   [
     "membership on companion.failed [0] → no target",
     "the companion lives in `registered`, which answers; its last word could only be late within one step",

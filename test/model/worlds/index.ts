@@ -5,6 +5,8 @@
  */
 import { checkLiveness, explore } from "../../../testing/explorer/index.ts";
 import type { Exploration, ExploreOptions, LivenessResult, World } from "../../../testing/explorer/index.ts";
+import { activationWorld } from "./activation.world.ts";
+import type { ActivationBounds } from "./activation.world.ts";
 import { deliveryWorld } from "./delivery.world.ts";
 import type { DeliveryBounds } from "./delivery.world.ts";
 import { handoffWorld } from "./handoff.world.ts";
@@ -115,6 +117,19 @@ export const quietDelivery: DeliveryBounds = {
   attempts: 0,
 };
 export const quietHandoff: HandoffBounds = { offers: 1, recalls: 0, deaths: 0, losses: 0, stales: 0 };
+export const quietActivation: ActivationBounds = {
+  hadThread: false,
+  topics: "always",
+  losses: 0,
+  troubles: 0,
+  rejections: 0,
+  deletions: 0,
+  breaks: 0,
+  doubts: 0,
+  words: 0,
+  fences: 0,
+  stops: 0,
+};
 export const quietMembership: MembershipBounds = {
   attempts: 3,
   losses: 0,
@@ -159,6 +174,10 @@ const owner = kindOf((bounds: OwnerBounds, name) => ownerWorld(bounds, undefined
 const polling = kindOf((bounds: PollingBounds, name) => pollingWorld(bounds, undefined, name), quietPolling);
 const delivery = kindOf((bounds: DeliveryBounds, name) => deliveryWorld(bounds, undefined, name), quietDelivery);
 const handoff = kindOf((bounds: HandoffBounds, name) => handoffWorld(bounds, undefined, name), quietHandoff);
+const activation = kindOf(
+  (bounds: ActivationBounds, name) => activationWorld(bounds, undefined, name),
+  quietActivation,
+);
 const membership = kindOf(
   (bounds: MembershipBounds, name) => membershipWorld(bounds, undefined, name),
   quietMembership,
@@ -220,6 +239,34 @@ export const worlds: readonly CheckedWorld[] = [
   queue.safe("queue/offers", { commands: 2, offers: 2, holds: 1 }, { prompts: 3, losses: 1 }),
   queue.safe("queue/asides", { prompts: 0, asides: 3, holds: 2 }, { asides: 4 }),
   queue.live("queue/liveness", { commands: 2, offers: 1, holds: 1, losses: 1 }, { prompts: 3 }),
+
+  // One leadership: every step fails, is rolled back and tried again; the switch from classic; the own thread; it serves in the end.
+  activation.safe(
+    "activation/rollback",
+    { losses: 2, troubles: 1, rejections: 1, deletions: 1, breaks: 2, fences: 1, stops: 1 },
+    { losses: 3, breaks: 3, deletions: 2 },
+  ),
+  activation.safe("activation/classic", { topics: "later", losses: 1, breaks: 2, words: 1, fences: 1, stops: 1 }),
+  activation.safe("activation/thread", {
+    hadThread: true,
+    losses: 2,
+    rejections: 1,
+    deletions: 1,
+    doubts: 2,
+    words: 1,
+    fences: 1,
+    stops: 1,
+  }),
+  activation.live("activation/liveness", {
+    topics: "later",
+    losses: 1,
+    troubles: 1,
+    rejections: 1,
+    deletions: 1,
+    breaks: 1,
+    doubts: 1,
+    fences: 1,
+  }),
 
   // One follower: everything that can come between it and its leader; it is registered or has left in the end.
   membership.safe(
