@@ -18,6 +18,7 @@ export const entries = {
   grammy: "adapters/grammy/index.ts",
   emulator: "adapters/telegram/emulator/index.ts",
   inspector: "inspector/index.ts",
+  testing: "testing/index.ts",
 };
 
 /** Folders with a web page: copied as they are, and a `main.ts` in them is bundled to `main.js`. */

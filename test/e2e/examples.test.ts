@@ -1,6 +1,6 @@
 /** Every program in examples/, run as a reader would, against an emulator. */
 import { spawn, spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, test } from "vitest";
 import { useLines } from "../support/line/use-line.ts";
@@ -121,6 +121,18 @@ describe("examples", () => {
     expect(await within("it ends", program.ended)).toBe(0);
     expect(program.lines).toContain("bot : You wrote: is anybody there?");
     expect(program.lines).toContain("refused: Bad Request: message thread not found");
+  });
+
+  const checkHost = example("check-host.mjs");
+  test("check-host.mjs: prints the counterexample that docs/checking.md shows, and simulates a host without a violation", () => {
+    const { status, stdout } = spawnSync(process.execPath, [checkHost], { encoding: "utf8" });
+    expect(status).toBe(0);
+    expect(stdout).toContain("noted first: holds, 50 states");
+    expect(stdout).toMatch(/^simulated: 0 violations in \d+ minutes, updates were acked$/m);
+    const docs = readFileSync("docs/checking.md", "utf8");
+    const shown = [...docs.matchAll(/```(?:text|mermaid)\n([^]*?)```/g)].map(([, block = ""]) => block.trimEnd());
+    expect(shown).toHaveLength(2);
+    for (const block of shown) expect(stdout).toContain(block);
   });
 
   test("every file in examples/ is run here", () => {

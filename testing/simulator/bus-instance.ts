@@ -30,6 +30,7 @@ import { composeInstance, type ComposedInstance } from "../../services/instance.
 import type { Log, RequestHandler, Store, TelegramApi } from "../../services/ports.ts";
 import type { Settings } from "../../services/runtime.ts";
 import type { CallLedger } from "./bus-calls.ts";
+import type { SimulatedHost } from "./bus-host.ts";
 import type { ExchangeWatch, Server } from "./bus-exchanges.ts";
 import { createSides } from "./bus-sides.ts";
 import type { HostClock } from "./clock.ts";
@@ -72,6 +73,8 @@ export interface BusInstanceTraits {
   readonly name: string;
   readonly isNamed: boolean;
   readonly ack: Settings["ack"];
+  /** Null = the one that answers everything and acks. */
+  readonly userHost: SimulatedHost | null;
   readonly threadGraceMs: number;
   readonly host: HostClock;
   /** The store as it is, watched. */
@@ -188,6 +191,29 @@ function handlerOf(traits: BusInstanceTraits, { process, id, call }: Handling) {
   return { handOut, drained };
 }
 
+/** Somebody else's host: it ends an update when it says so. */
+function userHandlerOf(traits: BusInstanceTraits, { process, id, call }: Handling) {
+  if (traits.userHost === null) throw new Error("there is no host");
+  const handle = traits.userHost({
+    place: traits.name,
+    instanceId: id,
+    call: (method, payload) => call({ method, body: payload }),
+    pause: (ms) => new Promise((resolve) => void process.clock.setTimeout(resolve, ms)),
+    random: traits.hand.random.split(`host ${process.pid}`),
+  });
+  const running = new Set<Promise<unknown>>();
+  const handOut = (handed: HandedUpdate) => {
+    traits.ledger.handed(readUpdate(handed.update)?.updateId ?? updateId(0), id, handed.redelivered);
+    const run = handle(handed);
+    running.add(run);
+    return run.finally(() => void running.delete(run));
+  };
+  const drained = async () => {
+    await Promise.allSettled(running);
+  };
+  return { handOut, drained };
+}
+
 /** The grant that the lease chart believes in. */
 function heldEpoch(snapshot: unknown): Epoch | null {
   // The snapshot comes from the actor whose id is the lease chart's.
@@ -277,7 +303,11 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
       isSecret: (given, expected) => given === expected,
     },
   );
-  const handler = handlerOf(traits, { process, id, call: (wanted) => composed.call(wanted) });
+  const handler = (traits.userHost === null ? handlerOf : userHandlerOf)(traits, {
+    process,
+    id,
+    call: (wanted) => composed.call(wanted),
+  });
   return {
     id,
     composed,

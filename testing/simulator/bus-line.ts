@@ -43,6 +43,8 @@ export interface BusWorld {
   readonly ledger: UpdateLedger;
   readonly calls: CallLedger;
   readonly places: readonly BusPlace[];
+  /** Names of further properties that are false at this moment. */
+  readonly alsoCheck: () => readonly string[];
   /** Starts the place's next process, unless the last one lives; what happened, for the trace. */
   readonly boot: (place: BusPlace) => string | null;
 }

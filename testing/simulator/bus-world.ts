@@ -30,6 +30,7 @@ import { reopenAll, rollCall, threadFaults } from "./bus-threads.ts";
 import { createUpdateLedger } from "./bus-updates.ts";
 import { asTimerless, type HostClock } from "./clock.ts";
 import { planBusFaults } from "./bus-faults.ts";
+import type { SimulatedHost } from "./bus-host.ts";
 import type { BusPlace, BusPlant, BusWorld } from "./bus-line.ts";
 import { watchLease } from "./ghost.ts";
 import { watchLeaderWrites } from "./leader-writes.ts";
@@ -46,6 +47,12 @@ export interface BusSimulation extends StagehandOptions {
   readonly hours: number;
   readonly instances: number;
   readonly plant?: BusPlant;
+  /** Default: by the seed, so that both are tried. */
+  readonly ack?: "auto" | "explicit";
+  /** Instead of the host that answers everything. */
+  readonly host?: SimulatedHost;
+  /** Names of further properties that are false at this moment. */
+  readonly alsoCheck?: () => readonly string[];
   readonly onProgress?: (simulatedHours: number) => void;
 }
 
@@ -67,10 +74,12 @@ interface Watched {
   readonly inner: Store;
   /** The instance in a place at this moment. */
   readonly instanceAt: (place: string) => InstanceId;
+  /** The world's own host answers, and every answer is looked for. */
+  readonly isOwnHost: boolean;
 }
 
 /** Whoever watches, around the store, the wire and Telegram. */
-function createWatches({ hand, storeClock, database, inner, instanceAt }: Watched) {
+function createWatches({ hand, storeClock, database, inner, instanceAt, isOwnHost }: Watched) {
   const ghost = watchLease(inner.lease, { database, clock: storeClock, isAlive: (who) => hand.table.isAlive(who) });
   const registrations = createRegistrationGhost(database);
   const isAlive = (id: InstanceId) => hand.table.isInstanceAlive(id);
@@ -86,7 +95,7 @@ function createWatches({ hand, storeClock, database, inner, instanceAt }: Watche
   const goneHolders = new Map<string, boolean>();
   const wasHolderGone = (target: ThreadTarget) => goneHolders.get(keyOfThread(target)) ?? null;
   const apiCalls = createTelegramWatch({ database, isAlive, instanceAt, wasHolderGone });
-  const telegram = apiCalls.watch(createTelegramWorld(hand.scheduler, calls.seen));
+  const telegram = apiCalls.watch(createTelegramWorld(hand.scheduler, isOwnHost ? calls.seen : () => undefined));
   const onStep = (step: StoreStepView) => {
     const { op, kind, epoch, seat, target } = step;
     if (op === "registrations.commit" && kind === "committed" && epoch !== null && seat !== null) {
@@ -117,7 +126,14 @@ function createBusWorld(options: BusSimulation): BusWorld {
   const real = openMemoryStore({ database, clock: asTimerless(storeClock) });
   const inner = plant.store?.(real, database) ?? real;
   const instanceAt = (name: string) => places.find((place) => place.name === name)?.instance.id ?? instanceId(name);
-  const watches = createWatches({ hand, storeClock, database, inner, instanceAt });
+  const watches = createWatches({
+    hand,
+    storeClock,
+    database,
+    inner,
+    instanceAt,
+    isOwnHost: options.host === undefined,
+  });
   const { registrations, telegram, store, ledger, calls, exchanges } = watches;
   const serve = (handle: RequestHandler) => registrations.serve(plant.serve?.(handle) ?? handle);
   const network = createNetwork({ ...hand, random: hand.random.split("network") });
@@ -128,11 +144,12 @@ function createBusWorld(options: BusSimulation): BusWorld {
       ({ seat, ended, thread, instanceId: who }) => ended !== null || thread === null || who === me || taken.has(seat),
     );
   const names = hand.random.split("names");
-  const ack = options.seed % 2 === 0 ? "auto" : "explicit";
+  const ack = options.ack ?? (options.seed % 2 === 0 ? "auto" : "explicit");
   const start = (place: Pick<BusPlace, "name" | "host" | "isNamed">) =>
     startBusInstance({
       ...place,
       ack,
+      userHost: options.host ?? null,
       threadGraceMs: defaultThreadGraceMs,
       hand,
       store,
@@ -154,7 +171,8 @@ function createBusWorld(options: BusSimulation): BusWorld {
     place.instance = start(place);
     return "starts";
   };
-  return { hand, database, ...watches, storeClock, network, gate, places, boot };
+  const { alsoCheck = () => [] } = options;
+  return { hand, database, ...watches, storeClock, network, gate, places, boot, alsoCheck };
 }
 
 /** Nobody sat there any more, or whoever did was dead. */
@@ -243,6 +261,7 @@ function check(world: BusWorld): boolean {
   const view = viewOf(world);
   for (const name of view.storeSteps.length === 0 ? judgeQuiet(view) : judge(view))
     hand.violate(name, detailOf(name, view));
+  for (const name of world.alsoCheck()) hand.violate(name, "");
   for (const lost of world.ledger.takeLost()) hand.violate("update/endedUnrun", lost);
   return hand.violations.length > 0;
 }

@@ -138,6 +138,7 @@ class World implements CrashWorld {
       name,
       isNamed: true,
       ack: "explicit",
+      userHost: null,
       host: place.host,
       store: name === "L" ? storeAt(this.points, this.store) : this.store,
       telegram: name === "L" ? telegramAt(this.points, this.telegram) : this.telegram,
