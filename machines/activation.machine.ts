@@ -21,13 +21,24 @@ export * from "./activation.contract.ts";
 
 /**
  * While our thread is provisioned. On the way out a call may be under way that makes a thread: its answer is waited for, so
- * that the thread is our seat's and not nobody's.
+ * that the thread is our seat's and not nobody's. Nothing else leads out of there: who is to stop is not rolled back to
+ * begin anew, and a newer epoch does not make a stop forgotten.
  */
 const untilAnswered = {
   initial: "wanted",
   states: {
     wanted: { on: { "activation.stop": "ending" } },
-    ending: { on: { "activation.stop": {} }, after: { quiesceLimit: "#activation.stopped" } },
+    ending: {
+      on: {
+        "activation.stop": {},
+        "companion.failed": {},
+        "endpoint.failed": {},
+        "polling.fenced": {},
+        "dispatcher.fenced": {},
+        "reconciliation.fenced": {},
+      },
+      after: { quiesceLimit: "#activation.stopped" },
+    },
   },
 } as const;
 

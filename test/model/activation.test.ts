@@ -22,12 +22,13 @@ describe("the world of a leadership", { timeout: 30_000 }, () => {
 
   it("a store that fences, tried again for ever, is seen to starve", () => {
     const machine = patched(activationMachine, "states/seating/invoke/onDone/3", () => ({ target: "provisioning" }));
-    const unheeded = patched(machine, "states/provisioning/invoke/onDone/1", () => ({ target: "rollingBack" }));
+    const unheeded = patched(machine, "states/provisioning/invoke/onDone/2", () => ({ target: "rollingBack" }));
     const world = activationWorld({ ...quietActivation, fences: 1 }, unheeded);
     expect(checkLiveness(explore(world)).starved).toMatchObject({ kind: "cycle" });
   });
 });
 
+const active = "states/serving/states/polled/states/active/states";
 const seeded: readonly {
   readonly fault: string;
   readonly bounds: Partial<ActivationBounds>;
@@ -37,7 +38,7 @@ const seeded: readonly {
   {
     fault: "the endpoint opens before the own seat is written",
     bounds: {},
-    machine: patched(activationMachine, "states/provisioning/invoke/onDone/0/target", () => "serving"),
+    machine: patched(activationMachine, "states/provisioning/invoke/onDone/1/target", () => "serving"),
     breaks: "endpoint/afterProvisioning",
   },
   {
@@ -47,12 +48,19 @@ const seeded: readonly {
     breaks: "deadlock",
   },
   {
-    fault: "a stop during the start is forgotten",
-    bounds: { stops: 1 },
-    machine: patched(activationMachine, "states/provisioning", (state: object) => ({
-      ...state,
-      on: { "activation.stop": {} },
-    })),
+    fault: "a newer epoch makes a stop forgotten",
+    bounds: { doubts: 1, fences: 1, stops: 1 },
+    machine: patched(
+      activationMachine,
+      `${active}/replacing/states/ending/on`,
+      ({ "polling.fenced": _heeded, ...on }: Readonly<Record<string, unknown>>) => on,
+    ),
+    breaks: "deadlock",
+  },
+  {
+    fault: "a stop while the endpoint opens is forgotten",
+    bounds: { stops: 1, fences: 1 },
+    machine: patched(activationMachine, "on/activation.stop", () => ({})),
     breaks: "deadlock",
   },
 ];

@@ -31,9 +31,15 @@ const lateWords = [
   "polling.fenced",
   "polling.stopped",
   "reconciliation.planned",
-  "reconciliation.acted",
+
   "reconciliation.fenced",
-  "capability.judged",
+];
+const lateOnTheWayOut = [
+  "companion.failed",
+  "endpoint.failed",
+  "polling.fenced",
+  "dispatcher.fenced",
+  "reconciliation.fenced",
 ];
 const heldAlready = "whoever listens says so once, and so does whoever stops listening";
 const ownerHeard = ["granted", "renewed", "lost", "troubled", "released"];
@@ -46,6 +52,10 @@ export const unreached: ReadonlyMap<string, string> = new Map([
   ...lateWords.map((word): [string, string] => [`activation on ${word} [0] → no target`, wordOfNone]),
   ["activation.dormant.polled on polling.troubled [1] → no target", onlyConflicts],
   ["activation.serving.polled.active on polling.troubled [1] → no target", onlyConflicts],
+  ...lateOnTheWayOut.map((word): [string, string] => [
+    `activation.provisioning.ending on ${word} [0] → no target`,
+    wordOfNone,
+  ]),
   ["activation.fencedOff on companion.failed [0] → no target", wordOfNone],
   [
     "membership on companion.failed [0] → no target",

@@ -40,7 +40,7 @@ export interface ActivationBudgets {
   /** Words of the poller about answers and conflicts. */
   readonly words: number;
   readonly fences: 0 | 1;
-  readonly stops: 0 | 1;
+  readonly stops: number;
 }
 
 export interface ActivationBounds extends ActivationBudgets {
@@ -163,6 +163,17 @@ const spend = (env: ActivationEnv, what: keyof ActivationBudgets): ActivationEnv
   left: { ...env.left, [what]: env.left[what] - 1 },
 });
 
+/** Perhaps what stood between us and a thread is gone. */
+const carriedOut: ActivationEvent = {
+  type: "reconciliation.acted",
+  outcome: "done",
+  action: {
+    kind: "carryOut",
+    request: { id: "1", wish: { kind: "forgetCreation", seat: mySeat }, atMs: 0 },
+    order: { kind: "abandon", provisionId: "p" },
+  },
+};
+
 function actionsOf(env: ActivationEnv): Action<ActivationEnv>[] {
   const { running, left, endpoint, poller } = env;
   const actions: Action<ActivationEnv>[] = [];
@@ -181,15 +192,17 @@ function actionsOf(env: ActivationEnv): Action<ActivationEnv>[] {
     add("it is to stop", "fault", { ...spend(env, "stops"), isToStop: true }, { type: "activation.stop" });
   if (endpoint !== null && running.endpoint > 0 && !endpoint.isOpen) {
     add("the endpoint opens", "fair", { ...env, endpoint: { ...endpoint, isOpen: true } }, { type: "endpoint.open" });
-    if (left.breaks > 0)
-      add("the endpoint cannot open", "fault", spend(env, "breaks"), { type: "endpoint.failed", reason: "" });
   }
+  if (running.endpoint > 0 && left.breaks > 0)
+    add("the endpoint fails", "fault", spend(env, "breaks"), { type: "endpoint.failed", reason: "" });
   if (poller === "starting")
     add("the poller polls", "fair", { ...env, poller: "polling" }, { type: "polling.started" });
   if (poller === "stopping")
     add("the poller has stopped", "fair", { ...env, poller: null }, { type: "polling.stopped" });
   if (poller === "polling" && left.words > 0) {
     add("updates come", "fault", spend(env, "words"), { type: "polling.answered", added: 1 });
+    add("the chat has threads", "fault", spend(env, "words"), { type: "capability.judged", verdict: "on" });
+    add("the operator's word was carried out", "fault", spend(env, "words"), carriedOut);
     add("another polls", "fault", spend(env, "words"), { type: "polling.troubled", trouble: "conflict", reason: "" });
   }
   if (!env.isCurrent) {
@@ -241,7 +254,8 @@ function provisioned(env: ActivationEnv, isDoubted: boolean): readonly Outcome<A
   const says = (output: ProvisioningOutput, next: ActivationEnv) => answered(next, output);
   if (!env.isCurrent) return [says({ kind: "fenced" }, env)];
   const bound = (id: number) => says({ kind: "bound", thread: thread(id), origin: "reused" }, env);
-  const rejected = env.left.rejections === 0 ? [] : [says({ kind: "rejected", reason: "" }, spend(env, "rejections"))];
+  const reasons = env.left.rejections === 0 ? [] : ["no rights", "the chat is not a forum"];
+  const rejected = reasons.map((reason) => says({ kind: "rejected", reason }, spend(env, "rejections")));
   // A doubted thread is there after all, or is replaced.
   return [bound(1), ...(isDoubted ? [bound(2)] : []), ...rejected];
 }

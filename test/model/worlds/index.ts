@@ -253,9 +253,10 @@ export const worlds: readonly CheckedWorld[] = [
     rejections: 1,
     deletions: 1,
     doubts: 2,
+    breaks: 1,
     words: 1,
     fences: 1,
-    stops: 1,
+    stops: 2,
   }),
   activation.live("activation/liveness", {
     topics: "later",

@@ -329,6 +329,17 @@ describe("stopping is leaving", () => {
   );
 
   it.each(Object.entries(asking))(
+    "C38 whatever breaks or is fenced meanwhile, it stops and does not begin anew, while %s",
+    (_, reached) => {
+      const late = ["polling.fenced", "dispatcher.fenced", "reconciliation.fenced"] as const;
+      const chart = reached().send(stop).send(broke).send({ type: "endpoint.failed", reason: "no socket" });
+      for (const type of late) chart.send({ type });
+      expect(chart.timers).toEqual({ quiesceLimit: 1_000 });
+      expect(chart.answer("provisioning", { kind: "fenced" }).status).toBe("done");
+    },
+  );
+
+  it.each(Object.entries(asking))(
     "C38 goes without one when there is none, or none in time, while %s",
     (_, reached) => {
       const ends = [
