@@ -14,6 +14,8 @@ import { runEmulator } from "./cli/emulator.ts";
 import { runNdjson } from "./cli/ndjson.ts";
 import { instanceOptions, portNumber, UsageError, wholeNumber, withInstance, withLine } from "./cli/options.ts";
 import type { LineFlags } from "./cli/options.ts";
+import { approvePairing, listPairing, rejectPairing, revokePairing } from "./cli/pair.ts";
+import type { PairFlags } from "./cli/pair.ts";
 import { cancelWork, listQueue, offerWork } from "./cli/queue.ts";
 import type { QueueFlags } from "./cli/queue.ts";
 import { printStatus } from "./cli/status.ts";
@@ -53,7 +55,7 @@ function addDemo(program: Command): void {
     });
   program
     .command("start")
-    .description("the demo; with TELEGRAM_BOT_TOKEN and PARTYLINE_USER set, three echo agents on your bot")
+    .description("the demo; with TELEGRAM_BOT_TOKEN set, three echo agents on your bot")
     .addOption(headless)
     .addOption(port)
     .action(async (flags: { headless?: boolean; port: number }) => {
@@ -200,6 +202,35 @@ function addDead(program: Command): void {
     });
 }
 
+function addPair(program: Command): void {
+  const pair = program
+    .command("pair")
+    .description("who may write to the bot, where no --user is given: approve a code that the bot told, list, revoke");
+  const withPairing = (command: Command): Command => withLine(command).option("--json", "as one JSON object");
+  withPairing(pair.command("approve", { isDefault: true }))
+    .argument("[code]")
+    .description("pair the person whom the bot told this code; running instances take it up within a second")
+    .action(async (code: string | undefined, flags: PairFlags) => {
+      process.exitCode = await (code === undefined ? listPairing(flags) : approvePairing(code, flags));
+    });
+  withPairing(pair.command("list"))
+    .description("who is paired, and who asks, each with the code")
+    .action(async (flags: PairFlags) => {
+      process.exitCode = await listPairing(flags);
+    });
+  withPairing(pair.command("reject"))
+    .argument("<code>")
+    .description("say no; the person is not answered again for a while")
+    .action(async (code: string, flags: PairFlags) => {
+      process.exitCode = await rejectPairing(code, flags);
+    });
+  withPairing(pair.command("revoke"))
+    .description("nobody is paired from here on: nothing that anybody writes has an effect")
+    .action(async (flags: PairFlags) => {
+      process.exitCode = await revokePairing(flags);
+    });
+}
+
 function addInspector(program: Command): void {
   const port = (): Option =>
     new Option("--port <port>", "port of the page").argParser(portNumber).default(0, "any free one");
@@ -249,6 +280,7 @@ addTools(program);
 addOperator(program);
 addQueue(program);
 addDead(program);
+addPair(program);
 addInspector(program);
 
 try {

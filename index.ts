@@ -53,6 +53,7 @@ import type { Settings } from "./services/runtime.ts";
 import type { LineQueue, LineView, LineWork, MoveReply } from "./services/line-view.ts";
 import type { OperatorReply, OperatorWish } from "./services/operator.ts";
 import type { DeadLetter, DeadLetterOutcome, DeadLetters } from "./services/dead-letters.ts";
+import type { Pairing, PairingAsker, PairingReply, PairingState } from "./services/pairing-desk.ts";
 import { describeLine, type LineStatus } from "./services/status.ts";
 import { updatesIn, watchPorts, type Crossing } from "./services/traffic.ts";
 import { openStore, stateFolder } from "./line.ts";
@@ -63,16 +64,21 @@ export type { LineQueue, LineView, LineWork, MoveReply };
 export type { CommandDone, HandoffOutcome, InstanceQueue, QueuedItem };
 export type { OperatorReply, OperatorWish, TelegramError, Trouble };
 export type { DeadLetter, DeadLetterOutcome, DeadLetters };
-export { askOperator, openDeadLetters, openLine, readStatus, stateFolder } from "./line.ts";
+export type { Pairing, PairingAsker, PairingReply, PairingState };
+export { askOperator, openDeadLetters, openLine, openPairing, readStatus, stateFolder } from "./line.ts";
 export type { LineOptions } from "./line.ts";
 export { AgentError, CallError, StartError, version };
 
 export interface InstanceOptions {
   /** The bot's token, from @BotFather. Never logged. */
   readonly token: string;
-  /** Telegram user id of the one person whose messages have effects. Everything from others is a counted drop. */
-  readonly user: number;
-  /** The chat whose threads are used. Default: the private chat with `user`. */
+  /**
+   * Telegram user id of the one person whose messages have effects. Everything from others is a counted drop. Default: whoever
+   * is paired (`openPairing`, `partyline pair`); until somebody is, the instance waits and every update is a counted drop. All
+   * instances of a line get the same, or none.
+   */
+  readonly user?: number;
+  /** The chat whose threads are used. Default: the private chat with that person. */
   readonly chat?: number;
   /**
    * Keeps seat and thread across restarts, and titles a new thread. A second live instance of the same name is refused.
@@ -214,7 +220,7 @@ function openTelegram({ token, apiRoot }: InstanceOptions, folder: string): Tele
 }
 
 function checkOptions(options: InstanceOptions): void {
-  if (!Number.isSafeInteger(options.user) || options.user <= 0)
+  if (options.user !== undefined && (!Number.isSafeInteger(options.user) || options.user <= 0))
     throw new StartError(
       "user must be the Telegram user id of the person who may write to the bot: a positive number.",
     );
@@ -234,6 +240,12 @@ function checkOptions(options: InstanceOptions): void {
   for (const fault of faults) if (fault !== null) throw new StartError(`${fault}.`);
 }
 
+/** Null = the private chat with whoever will be paired. */
+function chatOfOptions({ chat, user }: InstanceOptions) {
+  const configured = chat ?? user;
+  return configured === undefined ? null : chatId(configured);
+}
+
 /** The settings of an instance, from its options and this process. */
 function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret }: Self): Settings {
   return {
@@ -241,8 +253,8 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
     incarnation: processes.own(),
     secret,
     name: options.name ?? null,
-    user: options.user,
-    chat: chatId(options.chat ?? options.user),
+    user: options.user ?? null,
+    chat: chatOfOptions(options),
     identity: {
       protocolVersion,
       runtimeBuild: version,
@@ -320,7 +332,7 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     plain: (value) => redact.value(value),
     nowMs: () => clock.nowMs(),
     stopwatchMs,
-    status: () => describeLine({ store, processes }),
+    status: () => describeLine({ store, processes, clock }),
     onTrouble: (reason) => log.event("warn", "inspection", { reason }),
   });
   const ports = {

@@ -12,6 +12,7 @@ import { systemIds } from "./adapters/host/ids.ts";
 import { systemProcesses } from "./adapters/host/processes.ts";
 import { openSqliteStore } from "./adapters/store/sqlite/index.ts";
 import { deadLettersOf, type DeadLetters } from "./services/dead-letters.ts";
+import { pairingOf, type Pairing } from "./services/pairing-desk.ts";
 import { lineView, type LineView } from "./services/line-view.ts";
 import { StartError } from "./services/errors.ts";
 import { requestOfOperator, type OperatorReply, type OperatorWish } from "./services/operator.ts";
@@ -71,6 +72,11 @@ export async function openLine(options: LineOptions): Promise<LineView> {
 /** The updates that were set aside. Rejects with a `StartError` when the store cannot be used. */
 export async function openDeadLetters(options: LineOptions): Promise<DeadLetters> {
   return deadLettersOf({ store: await openStore(folderOf(options)), clock: systemClock() });
+}
+
+/** Who may write to the bot where no user is configured. Rejects with a `StartError` when the store cannot be used. */
+export async function openPairing(options: LineOptions): Promise<Pairing> {
+  return pairingOf({ store: await openStore(folderOf(options)), clock: systemClock() });
 }
 
 /** Asks the leader, and waits for its answer at most `patienceMs`; null = none yet, the next leader carries it out. */

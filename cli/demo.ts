@@ -94,10 +94,10 @@ export async function runDemo(flags: DemoFlags): Promise<number> {
 
 /** Three echo agents on the real bot. Resolves with the exit code. */
 export async function runOnTelegram(token: string, user: string | undefined): Promise<number> {
-  if (user === undefined || !/^\d+$/.test(user))
+  const hasUser = user !== undefined && user !== "";
+  if (hasUser && !/^\d+$/.test(user))
     throw new UsageError(
-      "TELEGRAM_BOT_TOKEN is set, so this would talk to Telegram: set PARTYLINE_USER to your Telegram user id too, " +
-        "or unset the token to see the demo.",
+      "PARTYLINE_USER must be your Telegram user id, a number; without it, a person is paired by code.",
     );
   // Says at once, and once, what is wrong with a token of no shape.
   stateFolder({ token });
@@ -110,7 +110,7 @@ export async function runOnTelegram(token: string, user: string | undefined): Pr
   const agents = new Agents({
     names,
     args: [],
-    env: { TELEGRAM_BOT_TOKEN: token, PARTYLINE_USER: user },
+    env: { TELEGRAM_BOT_TOKEN: token, ...(hasUser ? { PARTYLINE_USER: user } : {}) },
     restartAfterMs: 3_000,
     onEvent: (event) => {
       tellEvent(event);
@@ -119,6 +119,7 @@ export async function runOnTelegram(token: string, user: string | undefined): Pr
   });
   const inspector = await serveLine({ token }, { ...demoPage, title: "default" });
   print("Three echo agents on your bot: open its chat in Telegram and write into a thread. Ctrl-C ends them.");
+  if (!hasUser) print("Nobody paired yet? Write to the bot, and run the command that it answers with.");
   print(`Inspector   ${inspector.pageUrl}\n`);
   agents.startAll();
   const hasGivenUp = await Promise.race([isUnusable, untilTold().then(() => false)]);

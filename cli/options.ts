@@ -83,12 +83,15 @@ export function withInstance(command: Command): Command {
       new Option("--api-root <url>", "Bot API server (default: https://api.telegram.org)").env("PARTYLINE_API_ROOT"),
     )
     .addOption(
-      new Option("--user <id>", "Telegram user id of the one person who may write to the bot")
+      new Option(
+        "--user <id>",
+        "Telegram user id of the one person who may write to the bot (default: whoever is paired, see partyline pair)",
+      )
         .env("PARTYLINE_USER")
         .argParser(wholeNumber),
     )
     .addOption(
-      new Option("--chat <id>", "chat whose threads are used (default: the private chat with the user)").argParser(
+      new Option("--chat <id>", "chat whose threads are used (default: the private chat with that person)").argParser(
         wholeNumber,
       ),
     )
@@ -157,19 +160,15 @@ export function logFor(token: string, level: LogLevel): Log {
 /** The options of `createInstance` from a command's flags. */
 export function instanceOptions(flags: LineFlags): InstanceOptions {
   const token = tokenOf(flags);
-  if (flags.user === undefined)
-    throw new UsageError(
-      "There is no user: pass --user ID or set PARTYLINE_USER. It is your Telegram user id; bots such as @userinfobot tell it.",
-    );
-  const { apiRoot, home, profile, name, chat, ack, v1Home, inspect, flightRecorder } = flags;
+  const { apiRoot, home, profile, name, user, chat, ack, v1Home, inspect, flightRecorder } = flags;
   return {
     token,
-    user: flags.user,
     log: logFor(token, flags.logLevel),
     ...(apiRoot === undefined ? {} : { apiRoot }),
     ...(home === undefined ? {} : { home }),
     ...(profile === undefined ? {} : { profile }),
     ...(name === undefined ? {} : { name }),
+    ...(user === undefined ? {} : { user }),
     ...(chat === undefined ? {} : { chat }),
     ...(ack === undefined ? {} : { ack }),
     ...(flags.threadGrace === undefined ? {} : { threadGraceMs: flags.threadGrace }),

@@ -7,6 +7,7 @@ import type { LineStatus } from "../index.ts";
 import { lineOf } from "./line.ts";
 import type { LineFlags } from "./options.ts";
 import { threadSection, withExplanations } from "./thread-words.ts";
+import { nameOf } from "./pair.ts";
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
@@ -21,6 +22,11 @@ function problemsOf(status: LineStatus, nowMs: number): string[] {
   if (leader !== null && polling.health !== "ok") problems.push(`polling: ${polling.health}`);
   if (leader !== null && polling.okAtMs !== null && nowMs - polling.okAtMs > 75_000)
     problems.push(`the last successful poll was ${seconds(nowMs - polling.okAtMs)} ago`);
+  const { asking } = status.pairing;
+  if (asking > 0)
+    problems.push(
+      `${String(asking)} ${asking === 1 ? "person asks" : "people ask"} to be paired: see partyline pair list`,
+    );
   if (status.journal.deadLetters > 0)
     problems.push(`${String(status.journal.deadLetters)} dead letters: see partyline dead`);
   for (const seat of status.seats)
@@ -39,6 +45,7 @@ function seatLine(status: LineStatus, seat: LineStatus["seats"][number]): string
 
 export function statusText(status: LineStatus, nowMs: number): string {
   const { leader, journal, polling } = status;
+  const { paired } = status.pairing;
   const problems = problemsOf(status, nowMs);
   const drops = Object.entries(status.drops);
   const polled = polling.okAtMs === null ? "never" : `${seconds(nowMs - polling.okAtMs)} ago`;
@@ -53,6 +60,7 @@ export function statusText(status: LineStatus, nowMs: number): string {
       ({ from, to, atMs }) =>
         `chat      ${String(from)} became ${String(to)} ${seconds(nowMs - atMs)} ago: the line works there`,
     ),
+    ...(paired === null ? [] : [`paired    ${nameOf(paired)}`]),
     "seats",
     ...(status.seats.length === 0 ? ["  none"] : status.seats.map((seat) => seatLine(status, seat))),
     ...threadSection(status, nowMs),

@@ -14,7 +14,8 @@ export interface ActivationInput {
   readonly epoch: Epoch;
   readonly seat: SeatKey;
   readonly me: InstanceId;
-  readonly chatId: ChatId;
+  /** Chat whose threads are used; null = nobody is paired as far as we know, so there is none. */
+  readonly chatId: ChatId | null;
   /** Name this instance asks its thread to have. */
   readonly threadName: string | null;
   /** The thread that we had as a follower a moment ago; null = none. */
@@ -52,11 +53,16 @@ export interface OwnThreadSettled {
   readonly type: "thread.settled";
 }
 
+/** Who may write to the bot, by the pairing in the store; never told where a user is configured. */
+export type PairingFact =
+  { readonly type: "pairing.known"; readonly chatId: ChatId } | { readonly type: "pairing.missing" };
+
 export type DispatcherCommand = { readonly type: "journal.changed" };
 
 export type ActivationEvent =
   | CapabilityFact
   | ReconciliationFact
+  | PairingFact
   | OwnThreadFact
   | ActivationCommand
   | EndpointFact
@@ -71,7 +77,7 @@ export type ActivationFact =
   | { readonly type: "activation.classic" }
   | {
       readonly type: "activation.troubled";
-      readonly trouble: "unauthorized" | "unavailable" | "thread" | "endpoint" | "fenced";
+      readonly trouble: "unauthorized" | "unavailable" | "unpaired" | "thread" | "endpoint" | "fenced";
       readonly reason: string;
     }
   /** Something doubts that we still lead: worth a look at the lease. */

@@ -1,7 +1,7 @@
 /**
  * Leading: everything between being granted the lease and answering for the line, in order, and back.
  *
- * Owns: the order own thread → own seat → endpoint → deliveries → poller, the switch from classic polling (a bot without
+ * Owns: waiting until somebody is paired, where no user is configured; the order own thread → own seat → endpoint → deliveries → poller, the switch from classic polling (a bot without
  * topics: no endpoint, one poller, everything is ours) to bus leadership, and the rollback when a step fails.
  * Does not own: the lease, what any companion does inside.
  *
@@ -12,8 +12,17 @@
  * Invariants: instance/leadsOnlyWhatItHolds, instance/pollsOnlyAsLeader, polling/neverTwo.
  */
 import { assign, emit, sendTo } from "xstate";
-import type { ActivationContext } from "./activation.contract.ts";
-import { chart, isAnother, provisioningOf, seatOf, troubled } from "./activation.setup.ts";
+import {
+  chart,
+  doubtOnConflict,
+  epochOnly,
+  isAnother,
+  onPairing,
+  provisioningOf,
+  seatOf,
+  troubled,
+} from "./activation.setup.ts";
+import { pairingState } from "./activation.waiting.ts";
 import { mayMeanNoThreads } from "./capability.rules.ts";
 import { sameTarget } from "./ids.ts";
 
@@ -42,10 +51,6 @@ const untilAnswered = {
   },
 } as const;
 
-/** Another poller may be another leader: look at the lease at once. */
-const doubtOnConflict = [{ guard: "isConflict", actions: "doubt" }, {}] as const;
-const epochOnly = ({ context }: { readonly context: ActivationContext }) => ({ epoch: context.epoch });
-
 export const activationMachine = chart.createMachine({
   id: "activation",
   context: ({ input }) => ({
@@ -65,6 +70,8 @@ export const activationMachine = chart.createMachine({
     "endpoint.failed": {},
     "dispatcher.fenced": {},
     "thread.doubted": {},
+    "pairing.known": {},
+    "pairing.missing": {},
     "polling.started": {},
     "polling.answered": {},
     "polling.idsAccepted": {},
@@ -83,8 +90,14 @@ export const activationMachine = chart.createMachine({
   states: {
     /** Passed through at once. */
     beginning: {
-      always: [{ guard: ({ context }) => context.hadThread, target: "provisioning" }, { target: "identifying" }],
+      always: [
+        { guard: ({ context }) => context.chatId === null, target: "pairing" },
+        { guard: ({ context }) => context.hadThread, target: "provisioning" },
+        { target: "identifying" },
+      ],
     },
+
+    pairing: pairingState,
 
     identifying: {
       invoke: {
@@ -152,8 +165,10 @@ export const activationMachine = chart.createMachine({
           invoke: [
             { src: "dispatcher", id: "dispatcher", input: epochOnly },
             { src: "poller", id: "poller", input: epochOnly },
+            { src: "audience", id: "audience" },
           ],
           on: {
+            ...onPairing,
             "polling.started": { actions: assign({ failures: 0 }) },
             "polling.answered": { actions: "nudgeDispatcher" },
             "polling.troubled": doubtOnConflict,
@@ -277,8 +292,10 @@ export const activationMachine = chart.createMachine({
             { src: "poller", id: "poller", input: epochOnly },
             { src: "reconciliation", id: "reconciliation", input: epochOnly },
             { src: "capability", id: "capability" },
+            { src: "audience", id: "audience" },
           ],
           on: {
+            ...onPairing,
             "reconciliation.fenced": "#activation.fencedOff",
             "polling.fenced": "#activation.fencedOff",
             "dispatcher.fenced": "#activation.fencedOff",

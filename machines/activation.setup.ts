@@ -33,19 +33,22 @@ export const isAnother = ({ thread }: ActivationContext, { target }: BoundThread
 export const provisioningOf = (
   { epoch, seat, me, chatId, threadName, carried }: ActivationContext,
   doubt: ThreadDoubt | null,
-): ProvisioningInput => ({
-  epoch,
-  wish: {
-    seat,
-    instanceId: me,
-    chatId,
-    threadName,
-    role: "leader",
-    carried: doubt === null ? carried : null,
-    previous: null,
-  },
-  doubt,
-});
+): ProvisioningInput => {
+  if (chatId === null) throw new Error("the activation chart asks for a thread while nobody is paired");
+  return {
+    epoch,
+    wish: {
+      seat,
+      instanceId: me,
+      chatId,
+      threadName,
+      role: "leader",
+      carried: doubt === null ? carried : null,
+      previous: null,
+    },
+    doubt,
+  };
+};
 export const seatOf = ({ epoch, seat, thread, origin }: ActivationContext): SeatOwnInput => ({
   epoch,
   seat,
@@ -74,6 +77,8 @@ const base = setup({
     ownThread: companion<OwnThreadSettled>("ownThread"),
     /** Threads against reality, for as long as followers can reach us. */
     reconciliation: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("reconciliation"),
+    /** Who is paired, where no user is configured; tells at first and on each change. */
+    audience: companion<{ readonly type: "never" }>("audience"),
     /** Whether the chat still has threads; what it finds is for whoever makes calls. */
     capability: companion<{ readonly type: "never" }>("capability"),
   },
@@ -94,9 +99,16 @@ export const chart = base.extend({
     nudgeDispatcher: base.sendTo("dispatcher", { type: "journal.changed" }),
     doubt: base.emit({ type: "activation.doubted" }),
     settleThread: base.sendTo("ownThread", { type: "thread.settled" }),
+    /** The chat that we were in, if any, is not ours to speak in any more, nor is what we had there. */
+    moveToChat: base.assign(({ event }) => ({
+      chatId: event.type === "pairing.known" ? event.chatId : null,
+      thread: null,
+      carried: null,
+    })),
   },
   guards: {
     isConflict: ({ event }) => event.type === "polling.troubled" && event.trouble === "conflict",
+    isOtherChat: ({ context, event }) => event.type === "pairing.known" && event.chatId !== context.chatId,
     isThreadless: ({ context }) => context.thread === null,
     isEnding: stateIn("#activation.provisioning.ending"),
     isEndingWithout: stateIn("#activation.serving.polled.active.replacing.ending"),
@@ -109,3 +121,13 @@ export const chart = base.extend({
     hasTopics: ({ event }) => event.type === "capability.judged" && event.verdict === "on",
   },
 });
+
+/** Whoever was paired is not, or somebody else is: everything that we have is of the wrong chat. */
+export const onPairing = {
+  "pairing.missing": { target: "#activation.pairing", actions: "moveToChat" },
+  "pairing.known": [{ guard: "isOtherChat", target: "#activation.identifying", actions: "moveToChat" }, {}],
+} as const;
+
+/** Another poller may be another leader: look at the lease at once. */
+export const doubtOnConflict = [{ guard: "isConflict", actions: "doubt" }, {}] as const;
+export const epochOnly = ({ context }: { readonly context: ActivationContext }) => ({ epoch: context.epoch });

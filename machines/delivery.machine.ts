@@ -22,7 +22,8 @@ export interface DeliveryInput {
   readonly epoch: Epoch;
   readonly seq: JournalSeq;
   readonly facts: UpdateFacts;
-  readonly audience: Audience;
+  /** Null = nobody is paired: it is a counted drop. */
+  readonly audience: Audience | null;
   /** Handler failures so far. */
   readonly attempts: number;
   /** Until the next attempt may begin; 0 = now. */

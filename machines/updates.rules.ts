@@ -123,8 +123,15 @@ export interface Audience {
   readonly former: readonly ChatId[];
 }
 
-/** Why an update has no effect, for the counter; null when it may have one. Decided before anything else happens. */
-export function dropReason(facts: UpdateFacts, audience: Audience): string | null {
+/** Nobody is paired, and none is configured. */
+export const unpairedReason = "unpaired";
+
+/**
+ * Why an update has no effect, for the counter; null when it may have one. Decided before anything else happens. `audience`
+ * null = nobody may cause effects.
+ */
+export function dropReason(facts: UpdateFacts, audience: Audience | null): string | null {
+  if (audience === null) return unpairedReason;
   const isOurs = facts.chat === audience.chat || audience.former.some((former) => former === facts.chat);
   if (facts.isChatMove && isOurs) return "chat-moved";
   // Telegram's own notices about topics have no author to check; they cause no effect either.

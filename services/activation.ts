@@ -22,12 +22,13 @@ import { provideDispatcher } from "./dispatcher.ts";
 import { provideEndpoint } from "./leader-endpoint.ts";
 import { LeaderHandler } from "./leader-handler.ts";
 import type { SecretCheck } from "./leader-handler.ts";
+import { provideAudienceWatch } from "./pairing.ts";
 import { provideOwnThread } from "./own-thread.ts";
 import { createPollingNotes, healthOf, providePolling } from "./polling.ts";
 import { provideProvisioning } from "./provisioning.ts";
 import { provideReconciliation } from "./reconciliation.ts";
 import type { ReconciliationSide } from "./reconciliation.ts";
-import { createSignal } from "./runtime.ts";
+import { audienceOf, createSignal } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { Seats } from "./seats.ts";
 import { bare, hostChart } from "./stage.ts";
@@ -117,9 +118,11 @@ export function provideActivation(
   const note = createPollingNotes(runtime, epoch);
 
   const topics = new Topics(stage.clock);
+  const standing = () =>
+    audienceOf(runtime) === null ? healthOf.unpaired : topics.areOff ? healthOf.topicsOff : healthOf.ok;
   const onPollingFact = (fact: PollingFact): void => {
     const health = healthAfter(fact);
-    if (health !== null) note(health === healthOf.ok && topics.areOff ? healthOf.topicsOff : health);
+    if (health !== null) note(health === healthOf.ok ? standing() : health);
     if (fact.type === "polling.idsAccepted") stage.log.event("warn", fact.type, { ...fact });
     if (fact.type === "polling.troubled")
       stage.log.event("warn", "polling-troubled", { trouble: fact.trouble, reason: fact.reason });
@@ -141,6 +144,7 @@ export function provideActivation(
         handle: (request, from) => handler.handle(request, from),
       }),
       ownThread: provideOwnThread(runtime),
+      audience: provideAudienceWatch(runtime, () => note(healthOf.unpaired)),
       reconciliation: hostChart(stage, reconciliationIn(runtime, epoch, { heldSeats, changed: seatsChanged })),
       capability: hostChart(stage, capabilityIn(runtime, topics, note)),
       dispatcher: provideDispatcher(runtime, side, { seatsChanged, admitted }),

@@ -42,14 +42,15 @@ export class AgentDesk implements Desk {
   /** Rejects only when the store did not answer. */
   async route({ sender, from, requestId, message }: RouteRequest): Promise<RouteAnswer> {
     const { ports } = this.runtime;
+    const audience = audienceOf(this.runtime);
     const answer = (said: RouteAnswer, reason: string): RouteAnswer => {
       ports.counters.count("agent-message-not-routed");
       ports.stage.log.event("warn", "agent-message-not-routed", { from: sender, reason });
       return said;
     };
-    if (this.resolve(from, message.target) === null) return answer({ kind: "gone" }, goneText);
+    if (audience === null || this.resolve(from, message.target) === null) return answer({ kind: "gone" }, goneText);
     const id = agentUpdateId(ports.ids.sha256Hex(agentUpdateText(sender, requestId)));
-    const update = agentUpdate(id, from.threadName, message, audienceOf(this.runtime));
+    const update = agentUpdate(id, from.threadName, message, audience);
     const facts = readUpdate(update);
     if (facts === null) throw new Error("an agent's message became an update that nobody can read");
     const outcome = await ports.store.journal.admit({

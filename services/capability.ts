@@ -12,7 +12,6 @@ import type { TopicsLook } from "../machines/capability.rules.ts";
 import { lookForMoves } from "./chats.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { CallOutcome } from "./ports.ts";
-import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Topics } from "./topics.ts";
 
@@ -26,12 +25,13 @@ function unanswered(outcome: Exclude<CallOutcome, { kind: "ok" }>): IdentifyAnsw
 /** Asks Telegram for the bot, and for the chat where that has threads of its own. */
 export async function identify(runtime: Runtime): Promise<IdentifyAnswer> {
   await lookForMoves(runtime);
-  const chatId = chatOf(runtime);
+  // Whoever will be paired is spoken to in private.
+  const chatId = runtime.chats.now;
   const bot = await callAsLeader(runtime, { method: "getMe", payload: {}, epoch: null });
   if (bot.kind === "rejected" && (bot.error.error_code === 401 || bot.error.error_code === 404))
     return { kind: "unauthorized", reason: reasonOf(bot) };
   if (bot.kind !== "ok") return unanswered(bot);
-  if (chatId > 0) return topicsIf(asBody(bot.result)?.["has_topics_enabled"]);
+  if (chatId === null || chatId > 0) return topicsIf(asBody(bot.result)?.["has_topics_enabled"]);
   const chat = await callAsLeader(runtime, { method: "getChat", payload: { chat_id: chatId }, epoch: null });
   return chat.kind === "ok" ? topicsIf(asBody(chat.result)?.["is_forum"]) : unanswered(chat);
 }

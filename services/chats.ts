@@ -14,16 +14,16 @@ import type { ChatMove } from "../machines/chats.rules.ts";
 import { chatId } from "../machines/ids.ts";
 import type { ChatId, Epoch } from "../machines/ids.ts";
 import type { CallOutcome } from "./ports.ts";
-import { createSignal } from "./runtime.ts";
+import { chatOf, createSignal } from "./runtime.ts";
 import type { ChatSight, Runtime } from "./runtime.ts";
 import { senderOf } from "./topics.ts";
 
 export class Chats implements ChatSight {
   readonly moved = createSignal();
   former: readonly ChatId[] = [];
-  now: ChatId;
+  now: ChatId | null;
 
-  constructor(configured: ChatId) {
+  constructor(configured: ChatId | null) {
     this.now = configured;
   }
 
@@ -33,9 +33,15 @@ export class Chats implements ChatSight {
 
   learn(moves: readonly ChatMove[]): void {
     const before = this.now;
+    if (before === null) return;
     this.now = chatAfter(before, moves);
     this.former = formerChats(this.now, moves);
     if (this.now !== before) this.moved.fire();
+  }
+
+  // A private chat never becomes another: whoever is paired is told to the activation chart, nobody moves.
+  pair(chat: ChatId | null): void {
+    this.now = chat;
   }
 }
 
@@ -69,7 +75,8 @@ export const chatIsAnother = "the chat was upgraded to a supergroup: its former 
 /** What a call that names a chat of ours by an id of earlier becomes; itself when it does not, null when it means nothing any more. */
 export function inChatOfNow({ chats }: Runtime, call: ApiCall): ApiCall | null {
   const named = canonicalInteger(call.body["chat_id"]);
-  return named === null || !chats.former.includes(chatId(named)) ? call : inNewChat(call, chats.now);
+  if (named === null || chats.now === null || !chats.former.includes(chatId(named))) return call;
+  return inNewChat(call, chats.now);
 }
 
 interface Asked {
@@ -81,7 +88,7 @@ interface Asked {
 async function again(runtime: Runtime, { method, payload }: Asked): Promise<ApiCall | null> {
   const call = { method, body: payload };
   const plain = payload["message_thread_id"] === undefined ? call : inMainChat(call, await senderOf(runtime, payload));
-  return plain === null ? null : inNewChat(plain, runtime.chats.now);
+  return plain === null ? null : inNewChat(plain, chatOf(runtime));
 }
 
 /** Makes a call; when it is refused because its chat has become another, keeps that and makes it there, once. */

@@ -18,6 +18,7 @@ import type {
   Route,
 } from "../machines/delivery.machine.ts";
 import { faultOfReceipt, forwardEnvelope, forwardKindOf } from "../machines/forward.rules.ts";
+import { unpairedReason } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import { deliveryIdPrefix, timeoutMs } from "../machines/wire/constants.ts";
 import { deliveryIdText } from "../machines/wire/envelopes.ts";
@@ -29,6 +30,7 @@ import type { Hand, Work } from "./hand.ts";
 import { isTaken, ownersOf } from "./inbox.ts";
 import type { Inbox } from "./inbox.ts";
 import { noteMove } from "./chats.ts";
+import { noteAsker } from "./pairing.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
@@ -197,10 +199,13 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, hand: Hand) 
       }),
       dropUpdate: fromPromise<EndAnswer, EndInput>(async ({ input }) => {
         const { facts, update } = hand.work(input.seq);
+        // Whoever asks to be paired is on disk before the message is gone from the journal.
+        if (input.reason === unpairedReason && (await noteAsker(runtime, input.epoch, { facts, update })) === "fenced")
+          return { kind: "fenced" };
         // What it tells of a thread, or of our chat, is on disk before it is gone from the journal.
         const move = facts.isChatMove ? moveToldBy(update) : null;
         if (move !== null && (await noteMove(runtime, move, input.epoch)).kind === "fenced") return { kind: "fenced" };
-        if (facts.isTopicService && facts.chat === chatOf(runtime)) {
+        if (facts.isTopicService && facts.chat === runtime.chats.now) {
           // What is told later comes later.
           while ((await hand.turnOf(input.seq, false)) === "early");
           const evidence = evidenceOf(update, stage.clock.nowMs());

@@ -12,13 +12,13 @@ import type { Epoch, Lane, SeatKey } from "../machines/ids.ts";
 import { patienceMaxMs, patienceMinMs } from "../machines/delivery.machine.ts";
 import type { DeliveryFact, DeliveryInput } from "../machines/delivery.machine.ts";
 import { laneOfThread, readUpdate, unreadable } from "../machines/updates.rules.ts";
-import type { UpdateFacts } from "../machines/updates.rules.ts";
+import type { Audience, UpdateFacts } from "../machines/updates.rules.ts";
 import { AwayNotices } from "./away.ts";
 import { provideDelivery } from "./delivery.ts";
 import type { LeaderSide } from "./delivery.ts";
 import { Hand, laneMax } from "./hand.ts";
 import type { JournalEntry } from "./ports.ts";
-import { audienceOf } from "./runtime.ts";
+import { readAudience } from "./pairing.ts";
 import type { Runtime, Signal } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
 
@@ -147,10 +147,12 @@ class Dispatcher {
       perLane: laneMax,
       limit,
     });
-    for (const entry of heads) this.begin(entry);
+    // Read after the entries: whoever lost the pairing before one of them came is not obeyed.
+    const audience = heads.length === 0 ? null : await readAudience(this.runtime);
+    for (const entry of heads) this.begin(entry, audience);
   }
 
-  private begin(entry: JournalEntry): void {
+  private begin(entry: JournalEntry, audience: Audience | null): void {
     this.hand.endMoved(entry);
     // In a lane in trouble one after another, until one of them is taken again.
     const ofLaneMax = this.refusals.has(entry.lane) ? 1 : laneMax;
@@ -160,7 +162,7 @@ class Dispatcher {
     const facts = readUpdate(update) ?? unreadable(entry.updateId);
     const delivery = createOnStage(stage, this.machine, {
       id: `${this.runtime.settings.me}/delivery/${String(entry.seq)}`,
-      input: this.inputFor(entry, facts),
+      input: this.inputFor(entry, facts, audience),
     });
     this.hand.add({ entry, facts, update }, delivery);
     let isTaken = false;
@@ -202,14 +204,14 @@ class Dispatcher {
     this.lookAt(lane);
   }
 
-  private inputFor(entry: JournalEntry, facts: UpdateFacts): DeliveryInput {
+  private inputFor(entry: JournalEntry, facts: UpdateFacts, audience: Audience | null): DeliveryInput {
     const nowMs = this.runtime.ports.stage.clock.nowMs();
     const until = Math.max(entry.admittedAtMs + patienceMaxMs, this.sinceMs + patienceMinMs);
     return {
       epoch: this.epoch,
       seq: entry.seq,
       facts,
-      audience: audienceOf(this.runtime),
+      audience,
       attempts: entry.attempts,
       notBeforeMs: Math.max(0, entry.nextAttemptAtMs - nowMs),
       refusals: this.refusals.get(entry.lane) ?? 0,

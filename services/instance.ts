@@ -41,7 +41,7 @@ import { Probes } from "./probes.ts";
 import { Queue } from "./queue.ts";
 import type { QueueHost } from "./queue.ts";
 import { createReceiver } from "./receiver.ts";
-import { createSignal, emptyBoard } from "./runtime.ts";
+import { audienceOf, createSignal, emptyBoard } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
 import { bare, createOnStage, hostChart } from "./stage.ts";
 import { ThreadSends } from "./thread-sends.ts";
@@ -125,13 +125,13 @@ function openHand(runtime: Runtime, host: QueueHost) {
   return { inbox, queue, handoffs, closeHand };
 }
 
-const activationInput = ({ settings, board, chats }: Runtime, start: ActivationStart) => ({
+const activationInput = (runtime: Runtime, start: ActivationStart) => ({
   ...start,
-  carried: board.lastThread,
-  me: settings.me,
-  chatId: chats.now,
-  threadName: settings.name,
-  capabilityMs: settings.capabilityMs,
+  carried: runtime.board.lastThread,
+  me: runtime.settings.me,
+  chatId: audienceOf(runtime)?.chat ?? null,
+  threadName: runtime.settings.name,
+  capabilityMs: runtime.settings.capabilityMs,
 });
 
 /** What decides whether we lead: the lease chart; in a v1 fleet the owner chart, with the lease chart inside. */

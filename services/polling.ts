@@ -113,6 +113,7 @@ export function providePolling(runtime: Runtime) {
 export const healthOf = {
   ok: "ok",
   topicsOff: "topics are off in the chat: what threads have to say goes to the main chat",
+  unpaired: "nobody is paired: write to the bot, then run partyline pair CODE",
   conflict: "conflict: another poller",
   webhook: "a webhook is set; it is being removed",
   unauthorized: "token rejected",
@@ -134,7 +135,7 @@ export function createPollingNotes(runtime: Runtime, epoch: Epoch) {
   let okAtMs: number | null = null;
   return (health: (typeof healthOf)[keyof typeof healthOf]): void => {
     const nowMs = stage.clock.nowMs();
-    if (health === healthOf.ok || health === healthOf.topicsOff) okAtMs = nowMs;
+    if (health === healthOf.ok || health === healthOf.topicsOff || health === healthOf.unpaired) okAtMs = nowMs;
     if (noted !== null && noted.health === health && nowMs - noted.atMs < noteEveryMs) return;
     noted = { health, atMs: nowMs };
     store.status.notePolling({ epoch, okAtMs, health }).catch((error: unknown) => {

@@ -49,6 +49,7 @@ import type {
 import type { Ack, Envelope, RequestEnvelope } from "../machines/wire/envelopes.ts";
 
 import type { DeadLetterStore } from "./ports/dead-letters.ts";
+import type { PairingStore } from "./ports/pairing.ts";
 import type { AdmittedUpdate, JournalEntry, OfferStore, QueueStore } from "./ports/queue.ts";
 
 // ---------------------------------------------------------------------------------------------------------- host
@@ -500,6 +501,7 @@ export interface WorkStore {
 }
 
 export type { DeadLetter, DeadLetterStore } from "./ports/dead-letters.ts";
+export type { PairingStore } from "./ports/pairing.ts";
 export type {
   AdmittedUpdate,
   HeldEntry,
@@ -560,6 +562,7 @@ export interface Store {
   readonly queue: QueueStore;
   readonly offers: OfferStore;
   readonly deadLetters: DeadLetterStore;
+  readonly pairing: PairingStore;
   readonly ownership: OwnershipStore;
   readonly status: StatusStore;
   close(): Promise<void>;

@@ -38,10 +38,10 @@ export interface Settings {
   /** Secret that this instance publishes when it leads. */
   readonly secret: string;
   readonly name: string | null;
-  /** The only person whose updates have effects. */
-  readonly user: Audience["user"];
-  /** The configured chat; it may have become another (`Runtime.chats`). */
-  readonly chat: ChatId;
+  /** The only person whose updates have effects; null = whoever is paired. */
+  readonly user: Audience["user"] | null;
+  /** The configured chat; it may have become another (`Runtime.chats`). Null = the private chat with whoever is paired. */
+  readonly chat: ChatId | null;
   readonly identity: ProtocolIdentity;
   readonly ack: "auto" | "explicit";
   /** How the host takes updates: as they come, or prompts one at a time as turns. */
@@ -79,13 +79,16 @@ export interface LeaderLink {
 
 /** The chat of one instance, as last learned. */
 export interface ChatSight {
-  readonly now: ChatId;
+  /** Null = nobody is paired, as far as we know. */
+  readonly now: ChatId | null;
   /** The ids that it had before; what comes from them is ours. */
   readonly former: readonly ChatId[];
   /** Fires when our chat has become another. */
   readonly moved: Signal;
   isOurs(chat: ChatId): boolean;
   learn(moves: readonly ChatMove[]): void;
+  /** Where none is configured: the private chat with whoever is paired now, null = with nobody. */
+  pair(chat: ChatId | null): void;
 }
 
 /** Whether the chat has threads at present. */
@@ -99,7 +102,12 @@ export interface TopicsJudge {
 
 /** Facts that change while the instance lives; who writes them is named with each. */
 export interface Board {
-  /** Written by `membership.ts` while following, by `activation.ts` while leading; null while neither. */
+  /** User id of the person who is paired, as last read from the store. Written by `pairing.ts`; null = nobody, or not read. */
+  paired: number | null;
+  /**
+   * Written by `membership.ts` while following, by `activation.ts` while leading; null while neither, and, by `pairing.ts`,
+   * when the person whose chat it is in is not paired any more.
+   */
   place: OwnPlace | null;
   /** Written by `instance.ts` when the instance has ended. */
   isOver: boolean;
@@ -123,6 +131,7 @@ export interface Board {
 }
 
 export const emptyBoard = (): Board => ({
+  paired: null,
   place: null,
   leader: null,
   leaderSecret: null,
@@ -151,14 +160,18 @@ export interface Runtime {
   readonly onPlaceMoved: Signal;
 }
 
-export const audienceOf = ({ settings, chats }: Pick<Runtime, "settings" | "chats">): Audience => ({
-  user: settings.user,
-  chat: chats.now,
-  former: chats.former,
-});
+/** Who may cause effects at present; null = nobody is paired. */
+export function audienceOf({ settings, chats, board }: Pick<Runtime, "settings" | "chats" | "board">): Audience | null {
+  const user = settings.user ?? board.paired;
+  return user === null || chats.now === null ? null : { user, chat: chats.now, former: chats.former };
+}
 
-/** The chat of now: the configured one, or what became of it. */
-export const chatOf = ({ chats }: Pick<Runtime, "chats">): ChatId => chats.now;
+/** The chat of now: the configured one, or what became of it; that of whoever is paired; of a follower, that of its thread. */
+export function chatOf({ chats, board }: Pick<Runtime, "chats" | "board">): ChatId {
+  const chat = chats.now ?? board.place?.thread?.target.chatId ?? null;
+  if (chat === null) throw new Error("nobody is paired, so there is no chat yet");
+  return chat;
+}
 
 /** A notification; of one without a subject listeners look for themselves what changed. */
 export interface Signal<Subject = void> {

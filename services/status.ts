@@ -8,7 +8,9 @@ import { sameTarget } from "../machines/ids.ts";
 import type { InstanceId, Liveness, SeatKey } from "../machines/ids.ts";
 import type { CleanupReason } from "../machines/reconciliation.types.ts";
 import type { HeldBinding, ThreadStanding } from "../machines/threads.rules.ts";
-import type { Processes, SeatRegistration, Store, StoreStatus } from "./ports.ts";
+import type { PairedUser } from "../machines/pairing.rules.ts";
+import { pairingState } from "./pairing-desk.ts";
+import type { Clock, Processes, SeatRegistration, Store, StoreStatus } from "./ports.ts";
 
 export interface LineSeat {
   readonly seat: SeatKey;
@@ -81,6 +83,8 @@ export interface LineStatus {
   readonly journal: StoreStatus["journal"];
   readonly polling: StoreStatus["polling"];
   readonly drops: StoreStatus["drops"];
+  /** Who may write to the bot where no user is configured, and how many ask to. */
+  readonly pairing: { readonly paired: PairedUser | null; readonly asking: number };
   /** Threads whose creation had an unknown outcome, and deletions that Telegram has not confirmed. */
   readonly unresolved: readonly string[];
 }
@@ -144,10 +148,12 @@ const creationWords: Readonly<Record<StoreStatus["provisions"][number]["status"]
 export interface LineSources {
   readonly store: Store;
   readonly processes: Processes;
+  readonly clock: Clock;
 }
 
 export async function describeLine(sources: LineSources): Promise<LineStatus> {
   const status = await sources.store.status.read();
+  const { paired, requests } = await pairingState(sources);
   const { lease } = status;
   return {
     epoch: lease.epoch,
@@ -183,6 +189,7 @@ export async function describeLine(sources: LineSources): Promise<LineStatus> {
     journal: status.journal,
     polling: status.polling,
     drops: status.drops,
+    pairing: { paired, asking: requests.length },
     unresolved: [
       ...status.provisions.map(
         (each) => `the thread "${each.threadName}" for ${each.seat} ${creationWords[each.status]}`,

@@ -39,6 +39,14 @@ const offersOver = (ask: AskStore, offers: OfferStore): OfferStore => ({
   list: (limit) => ask("offers.list", () => offers.list(limit)),
 });
 
+const pairingOver = (ask: AskStore, pairing: Store["pairing"]): Store["pairing"] => ({
+  read: () => ask("pairing.read", () => pairing.read()),
+  ask: (r) => ask(`pairing.ask ${r.asker.userId}`, () => pairing.ask(r)),
+  approve: (r) => ask("pairing.approve", () => pairing.approve(r)),
+  reject: (r) => ask("pairing.reject", () => pairing.reject(r)),
+  revoke: () => ask("pairing.revoke", () => pairing.revoke()),
+});
+
 export function storeOver(request: Ask, inner: Store): Store {
   const ask: AskStore = (what, perform) => request({ what, canOutlive: true, perform });
   const { seats, registrations, threads, cleanups, journal, work, queue, offers, deadLetters, ownership, status } =
@@ -97,6 +105,7 @@ export function storeOver(request: Ask, inner: Store): Store {
       retry: (r) => ask(`deadLetters.retry ${r.seq}`, () => deadLetters.retry(r)),
       discard: (r) => ask(`deadLetters.discard ${r.seq}`, () => deadLetters.discard(r)),
     },
+    pairing: pairingOver(ask, inner.pairing),
     ownership: {
       record: (entries) => ask("ownership.record", () => ownership.record(entries)),
       ownerOf: (chat, message) => ask("ownership.ownerOf", () => ownership.ownerOf(chat, message)),

@@ -27,6 +27,7 @@ import type {
   OperatorRequest,
   SeatRecord,
 } from "../../../machines/reconciliation.types.ts";
+import type { PairingView } from "../../../machines/pairing.rules.ts";
 import type { LeftoverThread, LostThread } from "../../../machines/threads.rules.ts";
 import type {
   BegunProvision,
@@ -129,6 +130,7 @@ export class MemoryDatabase {
   readonly offers = new Map<OfferId, OfferState>();
   readonly wishes = new Map<JournalSeq, SeatKey>();
   readonly deadLetters = new Map<string, KeptLetter>();
+  pairing: PairingView = { paired: null, requests: [] };
   readonly owners = new Map<ChatId, Map<MessageId, SeatKey>>();
   readonly counters = new Map<string, number>();
 

@@ -13,6 +13,7 @@ import { leaseStore } from "./lease.ts";
 import { offerStore } from "./offers.ts";
 import { seatStore } from "./seats.ts";
 import { ownershipStore, statusStore } from "./status.ts";
+import { pairingStore } from "./pairing.ts";
 import { queueStore } from "./queue.ts";
 import { registrationStore } from "./registrations.ts";
 import { threadStore } from "./threads.ts";
@@ -36,6 +37,7 @@ export function openMemoryStore(options: { readonly database: MemoryDatabase; re
     queue: queueStore(handle),
     offers: offerStore(handle),
     deadLetters: deadLetterStore(handle),
+    pairing: pairingStore(handle),
     ownership: ownershipStore(handle),
     status: statusStore(handle, clock),
     close: () => {

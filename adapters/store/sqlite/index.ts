@@ -15,6 +15,7 @@ import { leaseStore } from "./lease.ts";
 import { openDatabase } from "./open.ts";
 import { offerStore } from "./offers.ts";
 import { ownershipStore } from "./ownership.ts";
+import { pairingStore } from "./pairing.ts";
 import { queueStore } from "./queue.ts";
 import { registrationStore } from "./registrations.ts";
 import { seatStore } from "./seats.ts";
@@ -51,6 +52,7 @@ export async function openSqliteStore(options: {
     queue: queueStore(connection),
     offers: offerStore(connection),
     deadLetters: deadLetterStore(connection),
+    pairing: pairingStore(connection),
     ownership: ownershipStore(connection, clock),
     status: statusStore(connection, clock),
     close: () =>

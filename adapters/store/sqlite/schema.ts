@@ -9,6 +9,7 @@ import type { Database } from "better-sqlite3";
 import { compatibility } from "../limits.ts";
 import { migration001 } from "./migrations/001.ts";
 import { migration002 } from "./migrations/002.ts";
+import { migration003 } from "./migrations/003.ts";
 
 export interface Migration {
   readonly version: number;
@@ -16,7 +17,7 @@ export interface Migration {
 }
 
 /** Ascending by version, without gaps. */
-export const migrations: readonly Migration[] = [migration001, migration002];
+export const migrations: readonly Migration[] = [migration001, migration002, migration003];
 
 export const schemaVersion = migrations.length;
 

@@ -76,6 +76,8 @@ export const charts: readonly CataloguedChart[] = [
       "endpoint.open": true,
       "endpoint.failed": true,
       "thread.doubted": true,
+      "pairing.known": true,
+      "pairing.missing": true,
       "dispatcher.fenced": true,
       "capability.judged": true,
       "reconciliation.planned": true,
@@ -84,7 +86,7 @@ export const charts: readonly CataloguedChart[] = [
       ...pollingFacts,
       "companion.failed": true,
     }),
-    companions: ["ownThread", "endpoint", "dispatcher", "poller", "reconciliation", "capability"],
+    companions: ["ownThread", "endpoint", "dispatcher", "poller", "reconciliation", "capability", "audience"],
   },
   {
     file: "capability.machine.ts",

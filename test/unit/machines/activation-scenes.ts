@@ -1,20 +1,23 @@
 /** Scenes of the activation chart: how its tests get to where they begin. */
 import { activationMachine } from "../../../machines/activation.machine.ts";
 import { epoch } from "../../../machines/ids.ts";
+import type { ChatId } from "../../../machines/ids.ts";
 import { playChart } from "../../support/charts/play.ts";
 import { chat, me, mySeat, reused } from "../../support/charts/samples.ts";
 
-export const start = (hadThread = false) =>
+const startIn = (chatId: ChatId | null, hadThread: boolean) =>
   playChart(activationMachine, {
     epoch: epoch(4),
     seat: mySeat,
     me,
-    chatId: chat,
+    chatId,
     threadName: "Work",
     carried: null,
     capabilityMs: 2_500,
     hadThread,
   });
+export const start = (hadThread = false) => startIn(chat, hadThread);
+export const startUnpaired = () => startIn(null, true);
 export const bound = reused();
 export const committed = { kind: "committed" } as const;
 export const answered = { type: "polling.answered", added: 1 } as const;

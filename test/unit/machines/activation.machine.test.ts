@@ -368,6 +368,7 @@ it("reads like this from classic to the bus", () => {
       emits activation.classic
       asks dispatcher (epoch: 4)
       asks poller (epoch: 4)
+      asks audience
     after capabilityInterval → dormant.polled.scheduled
       asks identify
     identify answered topics → dormant.polled.stoppingClassic
@@ -383,6 +384,7 @@ it("reads like this from classic to the bus", () => {
       asks poller (epoch: 4)
       asks reconciliation (epoch: 4)
       asks capability
+      asks audience
     polling.started → serving.polled.active.settled
       emits activation.active (thread: …)
       asks ownThread
@@ -394,6 +396,7 @@ it("reads like this from classic to the bus", () => {
 // Loaded here, so that the transitions they take count for the chart.
 await import("./activation-thread.ts");
 await import("./activation-threadless.ts");
+await import("./activation-pairing.ts");
 
 it("every transition of the chart is taken", () => {
   expect(faultsOfCoverage(activationMachine)).toEqual(noFaults);

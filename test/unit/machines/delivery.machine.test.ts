@@ -53,6 +53,10 @@ describe("authorisation, before any effect (updates/OP-33)", () => {
     expect(Object.keys(delivery.requests)).toEqual([]);
   });
 
+  it("drops everything while nobody is paired", () => {
+    expect(start({ audience: null }).requests).toEqual({ dropUpdate: { epoch: 4, seq: 9, reason: "unpaired" } });
+  });
+
   it("lets an update pass that the audience may cause", () => {
     expect(start().requests).toEqual({ findOwner: { seq: 9, facts: facts() } });
   });

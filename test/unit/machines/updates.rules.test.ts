@@ -119,6 +119,13 @@ describe("who may cause effects (updates/OP-33)", () => {
   ])("%s", (_, differs, reason) => {
     expect(dropReason(facts(differs), audience)).toBe(reason);
   });
+
+  it.each([{}, { kind: "poll", routed: null }, { isTopicService: true }, { user: null }])(
+    "nobody while nobody is paired, whatever it is (%o)",
+    (differs) => {
+      expect(dropReason(facts(differs), null)).toBe("unpaired");
+    },
+  );
 });
 
 describe("lanes: what runs in order", () => {

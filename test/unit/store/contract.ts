@@ -10,6 +10,7 @@ import { deadLettersContract } from "./contract-dead-letters.ts";
 import { journalContract } from "./contract-journal.ts";
 import { leaseContract } from "./contract-lease.ts";
 import { offersContract } from "./contract-offers.ts";
+import { pairingContract } from "./contract-pairing.ts";
 import { threadsKeptContract } from "./contract-threads-kept.ts";
 import { threadsContract } from "./contract-threads.ts";
 import { workContract } from "./contract-work.ts";
@@ -23,6 +24,7 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
   describe(`${name} store: clean-ups`, () => cleanupsContract(make));
   describe(`${name} store: journal`, () => journalContract(make));
   describe(`${name} store: dead letters`, () => deadLettersContract(make));
+  describe(`${name} store: pairing`, () => pairingContract(make));
   describe(`${name} store: queue and offers`, () => offersContract(make));
   describe(`${name} store: work, ownership, status`, () => workContract(make));
 }

@@ -1,0 +1,38 @@
+/**
+ * What leading waits for before it begins: that somebody is paired.
+ *
+ * Owns: the states of that. Does not own: what comes after (`activation.machine.ts`).
+ */
+import { emit } from "xstate";
+import { chart, doubtOnConflict, epochOnly, troubled } from "./activation.setup.ts";
+
+/** Nobody is known who may write to the bot. */
+export const pairingState = chart.createStateConfig({
+  invoke: { src: "audience", id: "audience" },
+  on: { "pairing.known": { target: "identifying", actions: "moveToChat" } },
+  initial: "looking",
+  states: {
+    looking: {
+      on: {
+        "pairing.missing": {
+          target: "polled",
+          actions: emit(troubled("unpaired", "nobody is paired: write to the bot, then run partyline pair CODE")),
+        },
+      },
+    },
+    /** We poll to hear who asks; no endpoint, no thread, and every update is a counted drop. */
+    polled: {
+      invoke: [
+        { src: "dispatcher", id: "dispatcher", input: epochOnly },
+        { src: "poller", id: "poller", input: epochOnly },
+      ],
+      on: {
+        "pairing.missing": {},
+        "polling.answered": { actions: "nudgeDispatcher" },
+        "polling.troubled": doubtOnConflict,
+        "polling.fenced": "#activation.fencedOff",
+        "dispatcher.fenced": "#activation.fencedOff",
+      },
+    },
+  },
+});
