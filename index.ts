@@ -16,10 +16,10 @@ import { systemIds } from "./adapters/host/ids.ts";
 import { isolated } from "./adapters/host/isolated-log.ts";
 import { systemProcesses } from "./adapters/host/processes.ts";
 import { redactor } from "./adapters/host/redact.ts";
+import { readTokenFile } from "./adapters/host/token-file.ts";
 import { openOwnerStore, v1Folder } from "./adapters/store/v1-owner/index.ts";
 import { ownerSelf } from "./adapters/store/v1-owner/self.ts";
 import { createTelegramClient } from "./adapters/telegram/client/index.ts";
-import type { TelegramClient } from "./adapters/telegram/client/index.ts";
 import type { Methods, PayloadOf, ResultOf } from "./adapters/telegram/client/methods.ts";
 import { createUnixTransport } from "./adapters/transport/unix/transport.ts";
 import { sameSecret } from "./adapters/transport/wire/secret.ts";
@@ -72,6 +72,11 @@ export { AgentError, CallError, StartError, version };
 export interface InstanceOptions {
   /** The bot's token, from @BotFather. Never logged. */
   readonly token: string;
+  /**
+   * File that `token` came from. It is read again after Telegram has rejected the token, with growing pauses up to a minute, and by
+   * `renewToken()`. Default: none, and then only another instance helps.
+   */
+  readonly tokenFile?: string;
   /**
    * Telegram user id of the one person whose messages have effects. Everything from others is a counted drop. Default: whoever
    * is paired (`openPairing`, `partyline pair`); until somebody is, the instance waits and every update is a counted drop. All
@@ -200,6 +205,11 @@ export interface Instance {
    * `leave: true` deletes it. Repeating waits for the first.
    */
   stop(options?: { readonly leave?: boolean }): Promise<void>;
+  /**
+   * Reads the token again from `tokenFile`, for one that Telegram does not reject (any more). `"same"` = it has not changed, or the
+   * file cannot be used, which is logged. Never rejects.
+   */
+  renewToken(): Promise<"changed" | "same">;
   /** Resolves when the instance has stopped, on request or because it was refused. */
   readonly stopped: Promise<void>;
   /** The inspector's page, token included; null when this instance serves none. */
@@ -210,10 +220,20 @@ export interface Instance {
   readonly actor: Actor<typeof instanceMachine>;
 }
 
-function openTelegram({ token, apiRoot }: InstanceOptions, folder: string): TelegramClient {
+function openTelegram({ token, apiRoot, tokenFile }: InstanceOptions, folder: string, { log, tokens }: Renewing) {
   const filesFolder = join(folder, "files");
+  const renew = async (): Promise<string | null> => {
+    if (tokenFile === undefined) return null;
+    const read = await readTokenFile(tokenFile, token);
+    if (read.kind === "unfit") {
+      log.event("warn", "token-not-read", { reason: read.reason });
+      return null;
+    }
+    tokens.add(read.token);
+    return read.token;
+  };
   try {
-    return createTelegramClient({ token, filesFolder, ...(apiRoot === undefined ? {} : { apiRoot }) });
+    return createTelegramClient({ token, filesFolder, renew, ...(apiRoot === undefined ? {} : { apiRoot }) });
   } catch (error) {
     throw new StartError(error instanceof Error ? error.message : String(error));
   }
@@ -290,6 +310,14 @@ function v1Fleet({ compat, profile = "default" }: InstanceOptions, settings: Set
   };
 }
 
+const silent: Log = { event: () => undefined };
+
+interface Renewing {
+  readonly log: Log;
+  /** Every token that this instance has had: none of them is shown. */
+  readonly tokens: Set<string>;
+}
+
 interface Self {
   readonly ids: Ids;
   readonly processes: Processes;
@@ -308,12 +336,12 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
   checkOptions(options);
   const folder = stateFolder(options);
   const clock = systemClock();
-  const ids = systemIds();
-  const processes = systemProcesses();
+  const [ids, processes] = [systemIds(), systemProcesses()];
   const secret = ids.secret();
-  const redact = redactor(() => [options.token, secret]);
-  const log = isolated(options.log ?? { event: () => undefined }, redact);
-  const telegram = openTelegram(options, folder);
+  const tokens = new Set([options.token]);
+  const redact = redactor(() => [...tokens, secret]);
+  const log = isolated(options.log ?? silent, redact);
+  const telegram = openTelegram(options, folder, { log, tokens });
   const settings = settingsFrom(options, { ids, processes, clock, secret });
   const store = await openStore(folder);
   const counts = new Counts(store.status, clock, log);
@@ -453,6 +481,10 @@ class LineInstance implements Instance {
       this.actor.send({ type: "instance.stop", leave: options?.leave ?? false });
     }
     await this.stopped;
+  }
+
+  renewToken(): Promise<"changed" | "same"> {
+    return this.composed.renewToken();
   }
 
   private tellRole(role: Role, epoch: Epoch): void {

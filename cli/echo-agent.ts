@@ -4,6 +4,7 @@
  * It runs with explicit ack: a message counts as done when its answer has been sent.
  */
 import { CallError, createInstance } from "../index.ts";
+import { renewOnHangUp } from "./options.ts";
 import type { Instance, InstanceOptions, InstanceUpdate } from "../index.ts";
 
 async function answer(instance: Instance, name: string, update: InstanceUpdate): Promise<void> {
@@ -24,6 +25,7 @@ async function say(instance: Instance, text: string): Promise<void> {
 /** Runs until told to stop; events go to stdout, one JSON object a line. Resolves with the exit code. */
 export async function runEchoAgent(options: InstanceOptions): Promise<number> {
   const instance = await createInstance({ ...options, ack: "explicit" });
+  renewOnHangUp(options, instance);
   const name = options.name ?? "echo";
   const tell = (line: Readonly<Record<string, unknown>>): void => {
     process.stdout.write(`${JSON.stringify({ name, pid: process.pid, ...line })}\n`);

@@ -10,6 +10,7 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { CallError, createInstance } from "../index.ts";
+import { renewOnHangUp } from "./options.ts";
 import type { BoundThread, Instance, InstanceOptions, InstanceUpdate } from "../index.ts";
 
 /** Updates handed out and not yet acked, kept to find them by id; beyond it the oldest can no longer be acked by id. */
@@ -47,6 +48,7 @@ function parseLine(line: string): Fields | null {
 export async function runNdjson(options: InstanceOptions, { input, output }: NdjsonStreams): Promise<number> {
   const instance = await createInstance(options);
   const session = new NdjsonSession(instance, output);
+  renewOnHangUp(options, instance);
   let isAsked = false;
   const stop = (): void => {
     isAsked = true;

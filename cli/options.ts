@@ -11,7 +11,7 @@ import { systemClock } from "../adapters/host/clock.ts";
 import { createLog, stderrWriter } from "../adapters/host/log.ts";
 import type { LogLevel } from "../adapters/host/log.ts";
 import { redactor } from "../adapters/host/redact.ts";
-import type { InstanceOptions, Log } from "../index.ts";
+import type { Instance, InstanceOptions, Log } from "../index.ts";
 
 export interface LineFlags {
   readonly token?: string;
@@ -69,7 +69,12 @@ export function withLine(command: Command): Command {
         "the bot's token, from @BotFather; visible to others on this machine in the process list, so better set the variable",
       ).env("TELEGRAM_BOT_TOKEN"),
     )
-    .addOption(new Option("--token-file <file>", "file with the bot's token").env("TELEGRAM_BOT_TOKEN_FILE"))
+    .addOption(
+      new Option(
+        "--token-file <file>",
+        "file with the bot's token; an instance reads it again when Telegram rejects the token, and on SIGHUP",
+      ).env("TELEGRAM_BOT_TOKEN_FILE"),
+    )
     .addOption(
       new Option("--home <folder>", "state folder (default: the platform's place for state)").env("PARTYLINE_HOME"),
     )
@@ -134,6 +139,13 @@ export function withInstance(command: Command): Command {
     );
 }
 
+const isFromFile = ({ token }: Pick<LineFlags, "token">): boolean => token === undefined || token.trim() === "";
+
+/** SIGHUP reads the token file again, where there is one; without one a hang-up ends the process, as ever. */
+export function renewOnHangUp({ tokenFile }: InstanceOptions, instance: Instance): void {
+  if (tokenFile !== undefined) process.on("SIGHUP", () => void instance.renewToken());
+}
+
 /** The token, or a sentence that says where to put it. */
 export function tokenOf(flags: Pick<LineFlags, "token" | "tokenFile">): string {
   if (flags.token !== undefined && flags.token.trim() !== "") return flags.token.trim();
@@ -163,6 +175,7 @@ export function instanceOptions(flags: LineFlags): InstanceOptions {
   const { apiRoot, home, profile, name, user, chat, ack, v1Home, inspect, flightRecorder } = flags;
   return {
     token,
+    ...(isFromFile(flags) && flags.tokenFile !== undefined ? { tokenFile: path.resolve(flags.tokenFile) } : {}),
     log: logFor(token, flags.logLevel),
     ...(apiRoot === undefined ? {} : { apiRoot }),
     ...(home === undefined ? {} : { home }),

@@ -63,6 +63,8 @@ export type ActivationEvent =
   | CapabilityFact
   | ReconciliationFact
   | PairingFact
+  /** Calls are made with another token from here on. */
+  | { readonly type: "token.renewed" }
   | OwnThreadFact
   | ActivationCommand
   | EndpointFact
@@ -90,6 +92,8 @@ export interface ActivationContext extends ActivationInput {
   /** Whether the thread is new to the user. */
   readonly origin: ThreadOrigin;
   readonly failures: number;
+  /** Looks at the bot in a row that Telegram refused for the token. */
+  readonly rejections: number;
   readonly askedDelayMs: number;
   /** What was last said against our own thread. */
   readonly doubt: ThreadDoubt | null;

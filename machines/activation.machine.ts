@@ -22,7 +22,7 @@ import {
   seatOf,
   troubled,
 } from "./activation.setup.ts";
-import { pairingState } from "./activation.waiting.ts";
+import { pairingState, rejectedState } from "./activation.waiting.ts";
 import { mayMeanNoThreads } from "./capability.rules.ts";
 import { sameTarget } from "./ids.ts";
 
@@ -58,6 +58,7 @@ export const activationMachine = chart.createMachine({
     thread: null,
     origin: "reused",
     failures: 0,
+    rejections: 0,
     askedDelayMs: 0,
     doubt: null,
     refusals: 0,
@@ -72,6 +73,7 @@ export const activationMachine = chart.createMachine({
     "thread.doubted": {},
     "pairing.known": {},
     "pairing.missing": {},
+    "token.renewed": {},
     "polling.started": {},
     "polling.answered": {},
     "polling.idsAccepted": {},
@@ -106,23 +108,25 @@ export const activationMachine = chart.createMachine({
           {
             guard: ({ event }) => event.output.kind === "topics",
             target: "provisioning",
-            actions: assign({ askedDelayMs: 0 }),
+            actions: assign({ askedDelayMs: 0, rejections: 0 }),
           },
           {
             guard: ({ event }) => event.output.kind === "noTopics",
             target: "dormant",
-            actions: assign({ askedDelayMs: 0 }),
+            actions: assign({ askedDelayMs: 0, rejections: 0 }),
           },
+          // Said once, not with each look.
+          {
+            guard: ({ context, event }) => event.output.kind === "unauthorized" && context.rejections === 0,
+            target: "rejected",
+            actions: emit(({ event: { output } }) => troubled("unauthorized", "reason" in output ? output.reason : "")),
+          },
+          { guard: ({ event }) => event.output.kind === "unauthorized", target: "rejected" },
           {
             target: "rollingBack",
             actions: [
               assign({ askedDelayMs: ({ event: { output } }) => ("afterMs" in output ? output.afterMs : 0) }),
-              emit(({ event: { output } }) =>
-                troubled(
-                  output.kind === "unauthorized" ? "unauthorized" : "unavailable",
-                  "reason" in output ? output.reason : "",
-                ),
-              ),
+              emit(({ event: { output } }) => troubled("unavailable", "reason" in output ? output.reason : "")),
             ],
           },
         ],
@@ -132,6 +136,9 @@ export const activationMachine = chart.createMachine({
         },
       },
     },
+
+    rejected: rejectedState,
+    renewing: { invoke: { src: "renewToken", onDone: "identifying", onError: "identifying" } },
 
     /** Classic: the bot has no topics, so there is no bus. We poll for ourselves and look for topics now and then. */
     dormant: {

@@ -17,6 +17,7 @@ import type {
 } from "./activation.contract.ts";
 import { sameTarget } from "./ids.ts";
 import type { BoundThread, Epoch } from "./ids.ts";
+import { rejectedPauseMs } from "./polling.machine.ts";
 import type { PollingCommand } from "./polling.machine.ts";
 import { provisioningMachine } from "./provisioning.machine.ts";
 import type { ProvisioningInput, ThreadDoubt } from "./provisioning.machine.ts";
@@ -70,6 +71,10 @@ const base = setup({
     provisioning: provisioningMachine,
     /** Writes our own seat's registration under this epoch, so that we may claim what is routed to us. */
     seatOwn: slot<SeatOwnAnswer, SeatOwnInput>("seatOwn"),
+    /** Reads the token again; whether it helped shows at the next look at the bot. */
+    renewToken: slot<undefined>("renewToken"),
+    /** Reports `token.renewed`. */
+    watchToken: companion<{ readonly type: "never" }>("watchToken"),
     endpoint: companion<{ readonly type: "never" }, { readonly epoch: Epoch }>("endpoint"),
     dispatcher: companion<DispatcherCommand, { readonly epoch: Epoch }>("dispatcher"),
     poller: companion<PollingCommand, { readonly epoch: Epoch }>("poller"),
@@ -88,6 +93,7 @@ const base = setup({
     /** Until a thread that could not be had is asked for again. While a creation is in doubt that asks Telegram nothing. */
     threadRetry: ({ context }) => Math.min(60_000, 5_000 * 2 ** Math.min(4, context.refusals)),
     retryInterval: 250,
+    rejectedPause: ({ context }) => rejectedPauseMs(context.rejections),
     capabilityInterval: ({ context }) => context.capabilityMs,
     /** For the poller to say that it has stopped; then it is cut off. */
     quiesceLimit: 1_000,

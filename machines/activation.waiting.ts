@@ -1,9 +1,9 @@
 /**
- * What leading waits for before it begins: that somebody is paired.
+ * What leading waits for before it begins: that somebody is paired, that Telegram takes the token.
  *
  * Owns: the states of that. Does not own: what comes after (`activation.machine.ts`).
  */
-import { emit } from "xstate";
+import { assign, emit } from "xstate";
 import { chart, doubtOnConflict, epochOnly, troubled } from "./activation.setup.ts";
 
 /** Nobody is known who may write to the bot. */
@@ -35,4 +35,12 @@ export const pairingState = chart.createStateConfig({
       },
     },
   },
+});
+
+/** Telegram rejects the token: there is no leading without a better one. The lease stays ours, nobody else would fare better. */
+export const rejectedState = chart.createStateConfig({
+  entry: assign({ rejections: ({ context }) => context.rejections + 1 }),
+  invoke: { src: "watchToken", id: "watchToken" },
+  on: { "token.renewed": "identifying" },
+  after: { rejectedPause: "renewing" },
 });

@@ -13,7 +13,7 @@
  */
 import { assign, emit, enqueueActions, setup } from "xstate";
 import type { Epoch, UpdateId } from "./ids.ts";
-import { slot } from "./slots.ts";
+import { companion, slot } from "./slots.ts";
 import { judgeBatch, refusalsMax } from "./updates.rules.ts";
 import type { BatchVerdict } from "./updates.rules.ts";
 
@@ -62,6 +62,11 @@ export interface PollingCommand {
   readonly type: "polling.stop";
 }
 
+export type PollingEvent =
+  | PollingCommand
+  /** Calls are made with another token from here on. */
+  | { readonly type: "token.renewed" };
+
 export type PollingFact =
   | { readonly type: "polling.started" }
   /** Telegram answered with updates or with none. */
@@ -99,6 +104,8 @@ export interface PollingContext extends PollingInput {
   readonly jitter: number;
   /** A delay that Telegram asked for; 0 = ours to choose. */
   readonly askedDelayMs: number;
+  /** Polls in a row that Telegram refused for the token. */
+  readonly rejections: number;
 }
 
 export const backOffMaxMs = 30_000;
@@ -106,6 +113,10 @@ export const backOffMaxMs = 30_000;
 /** Half of it certain, half of it chance, doubling from 250 ms up to the cap. */
 export const backOffMs = (failures: number, jitter: number): number =>
   Math.min(backOffMaxMs, 250 * 2 ** Math.min(failures - 1, 7)) * (0.5 + jitter / 2);
+
+/** Until a rejected token is read again, and tried again: 1, 2, 4, … seconds, at most a minute. */
+export const rejectedPauseMs = (rejections: number): number =>
+  Math.min(60_000, 1_000 * 2 ** Math.min(6, Math.max(0, rejections - 1)));
 
 const troubled = (trouble: PollingTrouble, reason: string): PollingFact => ({
   type: "polling.troubled",
@@ -124,7 +135,7 @@ const { createMachine } = setup({
   types: {
     input: {} as PollingInput,
     context: {} as PollingContext,
-    events: {} as PollingCommand,
+    events: {} as PollingEvent,
     emitted: {} as PollingFact,
   },
   actors: {
@@ -133,10 +144,15 @@ const { createMachine } = setup({
     readCursor: slot<UpdateId | null>("readCursor"),
     fetchUpdates: slot<FetchAnswer, FetchRequest>("fetchUpdates"),
     admitUpdates: slot<AdmitAnswer, AdmitRequest>("admitUpdates"),
+    /** Reads the token again; whether it helped shows at the next poll. */
+    renewToken: slot<undefined>("renewToken"),
+    /** Reports `token.renewed`. */
+    watchToken: companion<{ readonly type: "never" }>("watchToken"),
   },
   delays: {
     backOff: ({ context }) => Math.max(context.askedDelayMs, backOffMs(context.failures, context.jitter)),
     retryInterval: 250,
+    rejectedPause: ({ context }) => rejectedPauseMs(context.rejections),
   },
 });
 
@@ -151,9 +167,11 @@ export const pollingMachine = createMachine({
     refusals: 0,
     jitter: 1,
     askedDelayMs: 0,
+    rejections: 0,
   }),
   initial: "bootstrapping",
-  on: { "polling.stop": ".stopped" },
+  // Another token is of interest only to a poll that was refused for it.
+  on: { "polling.stop": ".stopped", "token.renewed": {} },
   states: {
     bootstrapping: {
       initial: "readingCursor",
@@ -176,7 +194,11 @@ export const pollingMachine = createMachine({
     fetching: {
       invoke: {
         src: "fetchUpdates",
-        input: ({ context }) => ({ cursor: context.cursor, pollSeconds: context.pollSeconds }),
+        // After a rejection it is to be known at once whether the token is good.
+        input: ({ context: { cursor, pollSeconds, rejections } }) => ({
+          cursor,
+          pollSeconds: rejections > 0 ? 0 : pollSeconds,
+        }),
         onDone: [
           {
             guard: ({ event }) => event.output.kind === "batch",
@@ -186,7 +208,13 @@ export const pollingMachine = createMachine({
               verdict: ({ context, event: { output } }) =>
                 judgeBatch(context, output.kind === "batch" ? output.updates.map((each) => each.id) : []),
               jitter: ({ event }) => event.output.jitter,
+              rejections: 0,
             }),
+          },
+          {
+            guard: ({ event }) => event.output.kind === "unauthorized",
+            target: "rejected",
+            actions: emit(({ event: { output } }) => troubled("unauthorized", "reason" in output ? output.reason : "")),
           },
           {
             guard: ({ event }) => event.output.kind === "webhook",
@@ -311,6 +339,15 @@ export const pollingMachine = createMachine({
 
     /** Asked for only when there is one: a new leader's first poll need not wait for it. */
     clearingWebhook: { invoke: { src: "clearWebhook", onDone: "backingOff", onError: "backingOff" } },
+
+    /** Telegram rejects the token: nothing but another one helps, and where it is in a file, that may have one by now. */
+    rejected: {
+      entry: assign({ rejections: ({ context }) => context.rejections + 1 }),
+      invoke: { src: "watchToken", id: "watchToken" },
+      on: { "token.renewed": "fetching" },
+      after: { rejectedPause: "renewing" },
+    },
+    renewing: { invoke: { src: "renewToken", onDone: "fetching", onError: "fetching" } },
 
     backingOff: {
       entry: assign({ failures: ({ context }) => context.failures + 1 }),

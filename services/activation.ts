@@ -24,14 +24,16 @@ import { LeaderHandler } from "./leader-handler.ts";
 import type { SecretCheck } from "./leader-handler.ts";
 import { provideAudienceWatch } from "./pairing.ts";
 import { provideOwnThread } from "./own-thread.ts";
-import { createPollingNotes, healthOf, providePolling } from "./polling.ts";
+import { createPollingNotes, healthOf, LeaderHealth } from "./polling-notes.ts";
+import { providePolling } from "./polling.ts";
 import { provideProvisioning } from "./provisioning.ts";
 import { provideReconciliation } from "./reconciliation.ts";
 import type { ReconciliationSide } from "./reconciliation.ts";
-import { audienceOf, createSignal } from "./runtime.ts";
+import { createSignal } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { Seats } from "./seats.ts";
 import { bare, hostChart } from "./stage.ts";
+import { provideTokenRenewal, provideTokenWatch } from "./token.ts";
 import { Topics } from "./topics.ts";
 
 /** Seats us on our own seat and puts the place on the board, where calls and claims find it. */
@@ -68,11 +70,6 @@ async function seatOwn(
 
 /** Between looks at the bot while nothing is wrong with it, in milliseconds (threads §6.4). */
 const healthMs = 60_000;
-
-function healthAfter(fact: PollingFact): (typeof healthOf)[keyof typeof healthOf] | null {
-  if (fact.type === "polling.answered") return healthOf.ok;
-  return fact.type === "polling.troubled" ? healthOf[fact.trouble] : null;
-}
 
 const capabilityIn = (runtime: Runtime, topics: Topics, note: ReturnType<typeof createPollingNotes>) => ({
   id: `${runtime.settings.me}/capability`,
@@ -118,15 +115,7 @@ export function provideActivation(
   const note = createPollingNotes(runtime, epoch);
 
   const topics = new Topics(stage.clock);
-  const standing = () =>
-    audienceOf(runtime) === null ? healthOf.unpaired : topics.areOff ? healthOf.topicsOff : healthOf.ok;
-  const onPollingFact = (fact: PollingFact): void => {
-    const health = healthAfter(fact);
-    if (health !== null) note(health === healthOf.ok ? standing() : health);
-    if (fact.type === "polling.idsAccepted") stage.log.event("warn", fact.type, { ...fact });
-    if (fact.type === "polling.troubled")
-      stage.log.event("warn", "polling-troubled", { trouble: fact.trouble, reason: fact.reason });
-  };
+  const health = new LeaderHealth(runtime, { note, topics });
 
   runtime.board.agents = agents;
   runtime.board.topics = topics;
@@ -134,9 +123,11 @@ export function provideActivation(
     actors: {
       identify: fromPromise<IdentifyAnswer>(async () => {
         const answer = await identify(runtime);
-        if (answer.kind === "unauthorized") note(healthOf.unauthorized);
+        health.onIdentified(answer);
         return answer;
       }),
+      renewToken: provideTokenRenewal(runtime),
+      watchToken: provideTokenWatch(runtime),
       provisioning: provideProvisioning(runtime),
       seatOwn: fromPromise<SeatOwnAnswer, SeatOwnInput>((start) => seatOwn(runtime, start)),
       endpoint: provideEndpoint(runtime, {
@@ -152,7 +143,9 @@ export function provideActivation(
         id: `${runtime.settings.me}/poller`,
         chart: () => bare(providePolling(runtime)),
         input: () => ({ epoch, pollSeconds: runtime.settings.pollSeconds }),
-        onFact: onPollingFact,
+        onFact: (fact: PollingFact) => {
+          health.onPolling(fact);
+        },
       }),
     },
   });

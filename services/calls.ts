@@ -17,6 +17,7 @@ import { chatOf } from "./runtime.ts";
 import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
 import { inItsThread, ownsMessages, recordMessages } from "./follower-calls.ts";
 import { sendAsLeader } from "./leader-calls.ts";
+import { rejectionOf } from "./token.ts";
 import type { CallOutcome, RequestOutcome, TelegramError } from "./ports.ts";
 
 /** How long a call waits for a leader, in milliseconds. */
@@ -187,7 +188,7 @@ async function tryOnce(runtime: Runtime, call: ApiCall): Promise<Try> {
   if (leader?.dialect === "v1" && place !== null) return throughV1Leader(runtime, leader, place, call);
   if (leader !== null) return throughLeader(runtime, leader, call);
   if (place !== null && runtime.gate.permit() !== null) return asLeader(runtime, place, call);
-  return { kind: "noWay", reason: "there is no leader at the moment" };
+  return (await rejectionOf(runtime)) ?? { kind: "noWay", reason: "there is no leader at the moment" };
 }
 
 /** Resolves when something changed on the way to Telegram, or after a short while. */

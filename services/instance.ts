@@ -45,6 +45,7 @@ import { audienceOf, createSignal, emptyBoard } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
 import { bare, createOnStage, hostChart } from "./stage.ts";
 import { ThreadSends } from "./thread-sends.ts";
+import { renewToken } from "./token.ts";
 
 /** What the composition needs of its surroundings besides ports. */
 export interface Host extends QueueHost {
@@ -60,6 +61,8 @@ export interface ComposedInstance {
   readonly handoffs: Handoffs;
   /** Markers of the bus in its body are left out. */
   call(call: ApiCall): Promise<CallOutcome>;
+  /** Reads the token again, where it comes from a file. */
+  renewToken(): Promise<"changed" | "same">;
   resolveAgent(selector: AgentSelector): Promise<ResolveOutcome>;
   sendToAgent(selector: AgentSelector, text: string): Promise<SendOutcome>;
   /** Closes what outlives the chart: our own endpoint. The ports stay open, they are the caller's. */
@@ -180,6 +183,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     sends: new ThreadSends(settings.lostThreads === "notify" ? lossTellerOf(() => runtime) : null),
     onWayChanged: createSignal(),
     onPlaceMoved: createSignal(),
+    onTokenRenewed: createSignal(),
   };
   const { inbox, queue, handoffs, closeHand } = openHand(runtime, host);
   const receiver = createReceiver(runtime, inbox, host.isSecret);
@@ -225,6 +229,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
       const plain = { method, body: withoutMarkers(body) };
       return heldCalls.run(plain, () => callAsInstance(runtime, plain));
     },
+    renewToken: () => renewToken(runtime),
     resolveAgent: (selector) => resolveAgent(runtime, selector),
     sendToAgent: (selector, text) => sendToAgent(runtime, selector, text),
     dispose: () => {

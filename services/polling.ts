@@ -5,7 +5,7 @@
  * Does not own: the cursor, back-off, the journal.
  */
 import { fromPromise } from "xstate";
-import type { Epoch, UpdateId } from "../machines/ids.ts";
+import type { UpdateId } from "../machines/ids.ts";
 import { lane } from "../machines/ids.ts";
 import { pollingMachine } from "../machines/polling.machine.ts";
 import type { AdmitAnswer, AdmitRequest, FetchAnswer, FetchRequest } from "../machines/polling.machine.ts";
@@ -14,6 +14,7 @@ import { allowedUpdates, laneOf, readUpdate, urgentLaneOf } from "../machines/up
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { AdmittedUpdate, CallOutcome } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
+import { provideTokenRenewal, provideTokenWatch } from "./token.ts";
 
 /** Beyond the poll's own time, in milliseconds: then the connection is taken for dead. */
 const pollMarginMs = 10_000;
@@ -37,7 +38,9 @@ function readAnswer(outcome: CallOutcome, jitter: number): FetchAnswer {
     case "rejected":
       if (outcome.error.error_code === 409)
         return { kind: isWebhook(outcome) ? "webhook" : "conflict", jitter, reason: reasonOf(outcome) };
-      if (outcome.error.error_code === 401) return { kind: "unauthorized", jitter, reason: reasonOf(outcome) };
+      // A token that does not even have the shape of one is "Not Found".
+      if (outcome.error.error_code === 401 || outcome.error.error_code === 404)
+        return { kind: "unauthorized", jitter, reason: reasonOf(outcome) };
       return { kind: "failed", jitter, reason: reasonOf(outcome) };
     case "notSent":
     case "ambiguous":
@@ -75,6 +78,8 @@ export function providePolling(runtime: Runtime) {
         await callAsLeader(runtime, { method: "deleteWebhook", payload: {}, epoch: null });
         return undefined;
       }),
+      renewToken: provideTokenRenewal(runtime),
+      watchToken: provideTokenWatch(runtime),
       readCursor: fromPromise(() => store.journal.cursor()),
       fetchUpdates: fromPromise(async ({ input, signal }: Fetch): Promise<FetchAnswer> => {
         if (runtime.gate.permit() === null)
@@ -107,39 +112,4 @@ export function providePolling(runtime: Runtime) {
       }),
     },
   });
-}
-
-/** What `status` says about polling, from what the poller reports. */
-export const healthOf = {
-  ok: "ok",
-  topicsOff: "topics are off in the chat: what threads have to say goes to the main chat",
-  unpaired: "nobody is paired: write to the bot, then run partyline pair CODE",
-  conflict: "conflict: another poller",
-  webhook: "a webhook is set; it is being removed",
-  unauthorized: "token rejected",
-  unpermitted: "lease lost",
-  throttled: "throttled by Telegram",
-  failed: "Telegram not reachable",
-  refusedBatch: "batch refused",
-  journalFull: "journal full",
-  store: "store not writable",
-} as const;
-
-/** At most one note a second, unless the health changed. */
-const noteEveryMs = 1_000;
-
-/** Keeps the store's note on polling true, without a write per poll. Failures to note are logged, nothing more. */
-export function createPollingNotes(runtime: Runtime, epoch: Epoch) {
-  const { store, stage } = runtime.ports;
-  let noted: { readonly health: string; readonly atMs: number } | null = null;
-  let okAtMs: number | null = null;
-  return (health: (typeof healthOf)[keyof typeof healthOf]): void => {
-    const nowMs = stage.clock.nowMs();
-    if (health === healthOf.ok || health === healthOf.topicsOff || health === healthOf.unpaired) okAtMs = nowMs;
-    if (noted !== null && noted.health === health && nowMs - noted.atMs < noteEveryMs) return;
-    noted = { health, atMs: nowMs };
-    store.status.notePolling({ epoch, okAtMs, health }).catch((error: unknown) => {
-      stage.log.event("warn", "status-note", { reason: String(error) });
-    });
-  };
 }

@@ -529,6 +529,8 @@ export interface StatusStore {
     readonly okAtMs: number | null;
     readonly health: string;
   }): Promise<void>;
+  /** The health that the present leader has noted; null = nobody leads, or it has noted nothing yet. Cheap. */
+  presentHealth(): Promise<string | null>;
   read(): Promise<StoreStatus>;
 }
 

@@ -156,6 +156,8 @@ export interface Runtime {
   readonly sends: ThreadSends;
   /** Tells whoever waits for a way to the leader that there may be one. */
   readonly onWayChanged: Signal;
+  /** Tells that calls are made with another token from here on. */
+  readonly onTokenRenewed: Signal;
   /** Tells that the leader has moved our place to another thread. */
   readonly onPlaceMoved: Signal;
 }

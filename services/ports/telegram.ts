@@ -39,6 +39,11 @@ export interface UploadFile {
 /** Never rejects. The token appears in no outcome. Everything ends within `timeoutMs`, or at once when `signal` aborts. */
 export interface TelegramApi {
   call(method: string, payload: Readonly<Record<string, unknown>>, limits: CallLimits): Promise<CallOutcome>;
+  /**
+   * Reads the token again where it comes from a file. `changed`: calls from here on are made with another one. Never rejects;
+   * what is wrong with the file is logged, and then it is the `same`.
+   */
+  renewToken(): Promise<"changed" | "same">;
   /** A call with a file; `notSent` when it cannot be read. */
   upload(
     method: string,

@@ -44,7 +44,17 @@ const lateOnTheWayOut = [
 const heldAlready = "whoever listens says so once, and so does whoever stops listening";
 const ownerHeard = ["granted", "renewed", "lost", "troubled", "released"];
 
+const tokenTaken = "Telegram takes the token in this world; the chart's own tests and whole instances have it rejected";
+
 export const unreached: ReadonlyMap<string, string> = new Map([
+  ["polling on token.renewed [0] → no target", tokenTaken],
+  ["polling.fetching on xstate.done.actor.0.polling.fetching [1] → polling.rejected", tokenTaken],
+  ["state polling.rejected", tokenTaken],
+  ["polling.rejected on token.renewed [0] → polling.fetching", tokenTaken],
+  ["polling.rejected on xstate.after.rejectedPause.polling.rejected [0] → polling.renewing", tokenTaken],
+  ["state polling.renewing", tokenTaken],
+  ["polling.renewing on xstate.done.actor.0.polling.renewing [0] → polling.fetching", tokenTaken],
+  ["polling.renewing on xstate.error.actor.0.polling.renewing [0] → polling.fetching", tokenTaken],
   [
     "handoffDonor.frozen.looking on xstate.done.actor.0.handoffDonor.frozen.looking [2] → cancelling",
     "once its cancellation was answered no offer is open; should a store say so, it is cancelled again",

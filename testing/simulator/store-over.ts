@@ -113,6 +113,7 @@ export function storeOver(request: Ask, inner: Store): Store {
     status: {
       count: (reason, by, nowMs) => ask(`status.count ${reason}`, () => status.count(reason, by, nowMs)),
       notePolling: (r) => ask("status.notePolling", () => status.notePolling(r)),
+      presentHealth: () => ask("status.presentHealth", () => status.presentHealth()),
       read: () => ask("status.read", () => status.read()),
     },
     close: () => Promise.resolve(),

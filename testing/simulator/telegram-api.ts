@@ -158,6 +158,7 @@ export function createTelegramPort(path: TelegramPath): TelegramApi {
     });
   return {
     call: send,
+    renewToken: () => Promise.resolve("same"),
     // What a file holds is of no consequence here; that it is sent once is.
     upload: (method, payload, file, limits) => send(method, { ...payload, [file.field]: file.name }, limits),
     download: () => Promise.resolve({ kind: "notSent", reason: "simulated: there are no files" }),

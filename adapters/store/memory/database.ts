@@ -94,6 +94,8 @@ export class MemoryDatabase {
   cursor: UpdateId | null = null;
   lastSeq = 0;
   polling: StoreStatus["polling"] = pollingUnknown;
+  /** Under which the note on polling was written. */
+  pollingEpoch: Epoch | null = null;
   readonly seatClaims = new Map<SeatKey, SeatClaim>();
   readonly registrations = new Map<SeatKey, SeatRegistration & { readonly ended: SeatEnd | null }>();
   /** By seat and chat. */

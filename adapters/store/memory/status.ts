@@ -38,8 +38,12 @@ export function statusStore(handle: MemoryHandle, clock: Clock): StatusStore {
     notePolling: async ({ epoch, okAtMs, health }) => {
       await handle.runAsLeader(epoch, () => {
         db.polling = { okAtMs, health };
+        db.pollingEpoch = epoch;
       });
     },
+
+    presentHealth: () =>
+      handle.run(() => (db.pollingEpoch !== null && db.isCurrent(db.pollingEpoch) ? db.polling.health : null)),
 
     read: () =>
       // As rows of a database would be: what its reader does with a status changes nothing here.

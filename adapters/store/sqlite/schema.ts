@@ -10,6 +10,7 @@ import { compatibility } from "../limits.ts";
 import { migration001 } from "./migrations/001.ts";
 import { migration002 } from "./migrations/002.ts";
 import { migration003 } from "./migrations/003.ts";
+import { migration004 } from "./migrations/004.ts";
 
 export interface Migration {
   readonly version: number;
@@ -17,7 +18,7 @@ export interface Migration {
 }
 
 /** Ascending by version, without gaps. */
-export const migrations: readonly Migration[] = [migration001, migration002, migration003];
+export const migrations: readonly Migration[] = [migration001, migration002, migration003, migration004];
 
 export const schemaVersion = migrations.length;
 

@@ -15,8 +15,10 @@ import { allCleanups } from "./cleanups.ts";
 import { allBindings, allLeftovers, allLost, allProvisions } from "./threads.ts";
 
 const sql = {
-  notePolling: `INSERT INTO polling (id, ok_at_ms, health) VALUES (1, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET ok_at_ms = excluded.ok_at_ms, health = excluded.health`,
+  notePolling: `INSERT INTO polling (id, ok_at_ms, health, epoch) VALUES (1, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET ok_at_ms = excluded.ok_at_ms, health = excluded.health, epoch = excluded.epoch`,
+  presentHealth: `SELECT health FROM polling CROSS JOIN lease
+    WHERE polling.epoch = lease.epoch AND lease.instance_id IS NOT NULL`,
   polling: "SELECT ok_at_ms, health FROM polling",
   claimed: "SELECT count(*) AS n FROM updates INDEXED BY updates_claimed WHERE claim_acquisition IS NOT NULL",
   dead: "SELECT count(*) AS n FROM dead_letters",
@@ -42,8 +44,11 @@ export function statusStore(connection: Connection, clock: Clock): StatusStore {
 
     notePolling: async ({ epoch, okAtMs, health }) => {
       // Under an old epoch nothing is noted, and nobody needs to know: a fenced leader learns it from its lease.
-      await writeAsLeader(connection, epoch, () => connection.sql(sql.notePolling).run(okAtMs, health));
+      await writeAsLeader(connection, epoch, () => connection.sql(sql.notePolling).run(okAtMs, health, epoch));
     },
+
+    presentHealth: () =>
+      connection.read(() => connection.sql<{ health: string }>(sql.presentHealth).get()?.health ?? null),
 
     read: () =>
       connection.read(() => ({

@@ -32,6 +32,8 @@ export interface TelegramClientOptions {
    * open and closed after 20 s without a call, before the server would.
    */
   readonly agent?: HttpAgent;
+  /** Asked when the token may have changed; null = it has not. By default it never does. */
+  readonly renew?: () => Promise<string | null>;
   /** Where fetched files are kept. Default: a new folder among the temporary ones, made with the first file. */
   readonly filesFolder?: string;
 }
@@ -52,7 +54,9 @@ export function createTelegramClient(options: TelegramClientOptions): TelegramCl
     (apiRoot.startsWith("https:")
       ? new HttpsAgent({ keepAlive: true, timeout: idleMs })
       : new HttpAgent({ keepAlive: true, timeout: idleMs }));
-  const connect = { token: options.token, apiRoot, agent };
+  let connect = { token: options.token, apiRoot, agent };
+  // A call under way, and Telegram's answer to it, may still hold an earlier one.
+  const tokens = [options.token];
   let filesFolder: Promise<string> | null = null;
   const folder = (): Promise<string> =>
     (filesFolder ??=
@@ -60,15 +64,22 @@ export function createTelegramClient(options: TelegramClientOptions): TelegramCl
         ? mkdtemp(path.join(os.tmpdir(), "partyline-files-"))
         : Promise.resolve(options.filesFolder));
   const call = async (method: string, payload: Payload, limits: CallLimits): Promise<CallOutcome> =>
-    withoutToken(await callOnce(connect, { method, payload }, limits), method, options.token);
+    withoutTokens(await callOnce(connect, { method, payload }, limits), method, tokens);
   return {
     call,
+    renewToken: async () => {
+      const token = (await options.renew?.()) ?? connect.token;
+      if (token === connect.token) return "same";
+      connect = { ...connect, token };
+      tokens.push(token);
+      return "changed";
+    },
     upload: async (method, payload, file, limits) => {
       const fault = await faultOfUpload(file);
       return fault === null ? call(method, withFile(payload, file), limits) : { kind: "notSent", reason: fault };
     },
     download: async (fileId, suggestedName, limits) =>
-      withoutToken(await download({ connect, folder }, { fileId, suggestedName }, limits), "download", options.token),
+      withoutTokens(await download({ connect, folder }, { fileId, suggestedName }, limits), "download", tokens),
     close: () => agent.destroy(),
   };
 }
@@ -162,8 +173,9 @@ async function request(connect: Connect, what: Call, signal: AbortSignal): Promi
 
 type AnyCall = (method: string, payload: object, signal: AbortSignal) => Promise<unknown>;
 
-function withoutToken(outcome: CallOutcome, method: string, token: string): CallOutcome {
-  const clean = (text: string): string => (token === "" ? text : text.replaceAll(token, "<redacted-token>"));
+function withoutTokens(outcome: CallOutcome, method: string, tokens: readonly string[]): CallOutcome {
+  const clean = (text: string): string =>
+    tokens.reduce((shown, token) => (token === "" ? shown : shown.replaceAll(token, "<redacted-token>")), text);
   switch (outcome.kind) {
     case "ok":
       return method.toLowerCase() === "getfile" ? { kind: "ok", result: cleanPath(outcome.result, clean) } : outcome;

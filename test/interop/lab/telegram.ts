@@ -58,6 +58,7 @@ export function scriptedTelegram(firstThread: number, answer: (made: Made) => un
       made.push(one);
       return { kind: "ok", result: answer(one) ?? usual(one) };
     },
+    renewToken: () => Promise.resolve("same"),
     upload: () => Promise.resolve({ kind: "notSent", reason: "no file was recorded" }),
     download: () => Promise.resolve({ kind: "notSent", reason: "no file was recorded" }),
   };

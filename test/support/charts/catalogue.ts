@@ -25,7 +25,7 @@ import type { MembershipEvent } from "../../../machines/membership.machine.ts";
 import { ownerMachine } from "../../../machines/owner.machine.ts";
 import type { OwnerEvent } from "../../../machines/owner.contract.ts";
 import { pollingMachine } from "../../../machines/polling.machine.ts";
-import type { PollingCommand } from "../../../machines/polling.machine.ts";
+import type { PollingEvent } from "../../../machines/polling.machine.ts";
 import { provisioningMachine } from "../../../machines/provisioning.machine.ts";
 import { queueMachine } from "../../../machines/queue.machine.ts";
 import type { QueueEvent } from "../../../machines/queue.machine.ts";
@@ -78,6 +78,7 @@ export const charts: readonly CataloguedChart[] = [
       "thread.doubted": true,
       "pairing.known": true,
       "pairing.missing": true,
+      "token.renewed": true,
       "dispatcher.fenced": true,
       "capability.judged": true,
       "reconciliation.planned": true,
@@ -86,7 +87,16 @@ export const charts: readonly CataloguedChart[] = [
       ...pollingFacts,
       "companion.failed": true,
     }),
-    companions: ["ownThread", "endpoint", "dispatcher", "poller", "reconciliation", "capability", "audience"],
+    companions: [
+      "ownThread",
+      "endpoint",
+      "dispatcher",
+      "poller",
+      "reconciliation",
+      "capability",
+      "audience",
+      "watchToken",
+    ],
   },
   {
     file: "capability.machine.ts",
@@ -169,8 +179,8 @@ export const charts: readonly CataloguedChart[] = [
   {
     file: "polling.machine.ts",
     machine: pollingMachine,
-    events: eventsOf<PollingCommand>({ "polling.stop": true }),
-    companions: [],
+    events: eventsOf<PollingEvent>({ "polling.stop": true, "token.renewed": true }),
+    companions: ["watchToken"],
   },
   // Sent none, too.
   { file: "provisioning.machine.ts", machine: provisioningMachine, events: [], companions: [] },

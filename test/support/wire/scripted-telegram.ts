@@ -52,6 +52,12 @@ export class ScriptedTelegram implements TelegramApi {
     return scripted === undefined ? this.byItself(call) : scripted(call);
   }
 
+  /** What reading the token again comes to; by default it is the same. */
+  renewal: () => "changed" | "same" = () => "same";
+  renewToken(): Promise<"changed" | "same"> {
+    return Promise.resolve(this.renewal());
+  }
+
   /** The file stands in its field, as it was named. */
   upload(
     method: string,

@@ -132,11 +132,6 @@ describe("leading", () => {
 describe("rolling back", () => {
   it.each([
     [
-      "Telegram refuses the token",
-      () => start().answer("identify", { kind: "unauthorized", reason: "401" }),
-      "unauthorized",
-    ],
-    [
       "Telegram cannot be asked",
       () => start().answer("identify", { kind: "unavailable", reason: "502", afterMs: 0 }),
       "unavailable",
@@ -397,6 +392,7 @@ it("reads like this from classic to the bus", () => {
 await import("./activation-thread.ts");
 await import("./activation-threadless.ts");
 await import("./activation-pairing.ts");
+await import("./activation-token.ts");
 
 it("every transition of the chart is taken", () => {
   expect(faultsOfCoverage(activationMachine)).toEqual(noFaults);

@@ -135,8 +135,49 @@ describe("fetch, journal, fetch", () => {
   });
 });
 
+describe("C14 Telegram rejects the token", () => {
+  const rejection: FetchAnswer = { kind: "unauthorized", reason: "Unauthorized", jitter: 1 };
+  const rejected = () => polling().answer("fetchUpdates", rejection);
+
+  it("says so, reads the token again after a pause, and asks once more, for an answer at once", () => {
+    const poller = rejected();
+    expect(poller.latest).toEqual([{ type: "polling.troubled", trouble: "unauthorized", reason: "Unauthorized" }]);
+    expect(poller.timers).toEqual({ rejectedPause: 1_000 });
+    expect(poller.after("rejectedPause").requests).toEqual({ renewToken: undefined });
+    expect(poller.answer("renewToken", undefined).requests).toEqual({ fetchUpdates: { cursor: 10, pollSeconds: 0 } });
+    poller.answer("fetchUpdates", batch());
+    expect(poller.requests).toEqual({ fetchUpdates: { cursor: 10, pollSeconds: 30 } });
+  });
+
+  it("asks at once when there is another token", () => {
+    expect(rejected().send({ type: "token.renewed" }).requests).toEqual({
+      fetchUpdates: { cursor: 10, pollSeconds: 0 },
+    });
+  });
+
+  it("does not cut a poll that is taken for another token", () => {
+    const poller = polling();
+    const { requests } = poller;
+    expect(poller.send({ type: "token.renewed" }).requests).toEqual(requests);
+  });
+
+  it("waits longer each time, up to a minute; a poll that succeeds starts anew", () => {
+    const poller = polling();
+    const pauses = Array.from({ length: 8 }, (_, at) => {
+      const { rejectedPause } = poller.answer("fetchUpdates", rejection).timers;
+      poller.after("rejectedPause");
+      if (at % 2 === 0) poller.answer("renewToken", undefined);
+      else poller.fail("renewToken");
+      return rejectedPause;
+    });
+    expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    poller.answer("fetchUpdates", batch());
+    expect(poller.answer("fetchUpdates", rejection).timers).toEqual({ rejectedPause: 1_000 });
+  });
+});
+
 describe("trouble", () => {
-  it.each(["failed", "unauthorized", "unpermitted"] as const)("backs off when a poll is %s", (kind) => {
+  it.each(["failed", "unpermitted"] as const)("backs off when a poll is %s", (kind) => {
     const poller = polling().answer("fetchUpdates", { kind, reason: "no", jitter: 1 });
     expect(poller.latest).toEqual([{ type: "polling.troubled", trouble: kind, reason: "no" }]);
     expect(poller.timers).toEqual({ backOff: 250 });
@@ -219,6 +260,10 @@ describe("stopping", () => {
     ["a poll is open", polling],
     ["a batch is being written", journaling],
     ["backing off", () => polling().answer("fetchUpdates", failed)],
+    [
+      "the token is rejected",
+      () => polling().answer("fetchUpdates", { kind: "unauthorized", reason: "401", jitter: 1 }),
+    ],
     ["conflicted", () => polling().answer("fetchUpdates", { kind: "conflict", reason: "409", jitter: 1 })],
   ])("updates/T-11 stops at once while %s: the poll is cut, nothing is asked any more", (_, reached) => {
     const poller = reached().send({ type: "polling.stop" });
@@ -245,7 +290,7 @@ describe("whatever Telegram answers", () => {
         const poller = polling(cursor);
         let durable: number | null = cursor;
         for (const answer of answers) {
-          expect(poller.requests).toEqual({ fetchUpdates: { cursor: durable, pollSeconds: 30 } });
+          expect(poller.requests).toMatchObject({ fetchUpdates: { cursor: durable } });
           expect(durable ?? 0).toBeGreaterThanOrEqual(0);
           poller.answer("fetchUpdates", answer);
           if (poller.state === "journaling") {
@@ -258,6 +303,7 @@ describe("whatever Telegram answers", () => {
             poller.answer("admitUpdates", admitted);
           }
           if (poller.state === "clearingWebhook") poller.answer("clearWebhook", undefined);
+          if (poller.state === "rejected") poller.send({ type: "token.renewed" });
           if (poller.state !== "fetching") poller.after("backOff");
         }
       }),

@@ -395,4 +395,18 @@ export function workContract(make: () => Promise<Harness>): void {
     await store.status.notePolling({ epoch, okAtMs: null, health: "token rejected" });
     expect((await other.status.read()).polling).toEqual({ okAtMs: null, health: "token rejected" });
   });
+
+  test("the present leader's health is its own note: none before it, and none of an earlier leadership", async ({
+    store,
+  }) => {
+    expect(await store.status.presentHealth()).toBeNull();
+    const epoch = await the.lead(store, 1);
+    expect(await store.status.presentHealth()).toBeNull();
+    await store.status.notePolling({ epoch, okAtMs: null, health: "token rejected" });
+    expect(await store.status.presentHealth()).toBe("token rejected");
+    await store.lease.release({ epoch });
+    expect(await store.status.presentHealth()).toBeNull();
+    await the.lead(store, 2);
+    expect(await store.status.presentHealth()).toBeNull();
+  });
 }
