@@ -139,14 +139,14 @@ class Dispatcher {
   }
 
   private async lookOnce(due: Due): Promise<void> {
-    const limit = this.hand.room;
+    const { room, urgentRoom } = this.hand;
+    // With every place taken, what may end the work that takes them is looked for all the same.
+    const only = room <= 0 ? this.hand.urgentLanes() : due === "all" ? null : [...due];
+    const limit = room <= 0 ? urgentRoom : room;
     if (limit <= 0) return;
-    const heads = await this.runtime.ports.store.journal.heads({
-      except: this.hand.closedLanes(),
-      only: due === "all" ? null : [...due],
-      perLane: laneMax,
-      limit,
-    });
+    const except = this.hand.closedLanes();
+    const perLane = this.hand.isScarce ? 1 : laneMax;
+    const heads = await this.runtime.ports.store.journal.heads({ except, only, perLane, limit });
     // Read after the entries: whoever lost the pairing before one of them came is not obeyed.
     const audience = heads.length === 0 ? null : await readAudience(this.runtime);
     for (const entry of heads) this.begin(entry, audience);
@@ -160,11 +160,10 @@ class Dispatcher {
     const { stage } = this.runtime.ports;
     const update: unknown = JSON.parse(entry.body);
     const facts = readUpdate(update) ?? unreadable(entry.updateId);
-    const delivery = createOnStage(stage, this.machine, {
-      id: `${this.runtime.settings.me}/delivery/${String(entry.seq)}`,
-      input: this.inputFor(entry, facts, audience),
-    });
-    this.hand.add({ entry, facts, update }, delivery);
+    const input = this.inputFor(entry, facts, audience);
+    const id = `${this.runtime.settings.me}/delivery/${String(entry.seq)}`;
+    const delivery = createOnStage(stage, this.machine, { id, input });
+    this.hand.add({ entry, facts, update }, delivery, input.notBeforeMs > 0);
     let isTaken = false;
     delivery.on("*", (fact: DeliveryFact) => {
       stage.log.event("debug", fact.type, { seq: entry.seq, ...fact });

@@ -5,18 +5,25 @@
  * Does not own: what becomes of an update (`machines/delivery.machine.ts`), the journal's order.
  *
  * Invariants: within a lane nothing is sent before everything ahead of it is; a lane whose first update is in trouble gets
- * no further ones; a delivery that waits for a seat takes no place from others and is woken by that seat alone.
+ * no further ones; a delivery that waits, for a seat, for its turn, for its next try, takes no place from others; one that waits
+ * for a seat is woken by that seat alone; however many lanes are stuck, as long as they are fewer than half the places every
+ * other lane has one, and what is urgent in a stuck one has places of its own.
  */
 import type { Actor } from "xstate";
 import type { deliveryMachine } from "../machines/delivery.machine.ts";
 import type { JournalSeq, Lane, SeatKey } from "../machines/ids.ts";
+import { isUrgentLane, ordinaryLaneOf, urgentLaneOf } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
 import type { JournalEntry } from "./ports.ts";
 
-/** Deliveries under way at once, besides those that wait for a seat. */
-const activeMax = 1_024;
-/** Deliveries that wait for a seat. Beyond it the journal keeps the rest, and the dispatcher looks again later. */
-const parkedMax = 10_000;
+/** Deliveries under way at once, besides those that wait. */
+export const activeMax = 1_024;
+/** With so many under way a lane has one of them: an instance that does not answer must not take the places of others. */
+const sharedAbove = activeMax / 2;
+/** Deliveries that wait. Beyond it the journal keeps the rest, and the dispatcher looks again later. */
+const waitingMax = 10_000;
+/** Places beside all these for what is urgent. */
+const urgentMax = 64;
 /** Updates of one lane under way at once. */
 export const laneMax = 32;
 
@@ -35,6 +42,8 @@ interface Held extends Work {
   /** It went out on a way that keeps the order, and nothing has come back but perhaps an acceptance. */
   isSent: boolean;
   keepsOrder: boolean;
+  /** Nothing of it is under way: its time, its turn or its seat has not come. */
+  isWaiting: boolean;
   parkedOn: SeatKey | null;
   turn: ((turn: Turn) => void) | null;
 }
@@ -48,16 +57,35 @@ export class Hand {
   private readonly lanes = new Map<Lane, HeldLane>();
   private readonly bySeq = new Map<JournalSeq, Held>();
   private readonly parked = new Map<SeatKey, Set<Held>>();
-  private parkedCount = 0;
+  private waitingCount = 0;
 
   /** Places for further deliveries. */
   get room(): number {
-    return this.parkedCount >= parkedMax ? 0 : activeMax - (this.bySeq.size - this.parkedCount);
+    return this.waitingCount >= waitingMax ? 0 : Math.max(0, activeMax - this.activeCount);
   }
 
-  /** Lanes that take no further update for now: in trouble, waiting, or full. */
+  /** Places for urgent ones when there is no `room`. */
+  get urgentRoom(): number {
+    return this.waitingCount >= waitingMax ? 0 : Math.max(0, activeMax + urgentMax - this.activeCount);
+  }
+
+  private get activeCount(): number {
+    return this.bySeq.size - this.waitingCount;
+  }
+
+  /** The urgent lanes beside those in hand. */
+  urgentLanes(): readonly Lane[] {
+    return [...new Set([...this.lanes.keys()].map((lane) => urgentLaneOf(ordinaryLaneOf(lane))))];
+  }
+
+  /** Lanes that take no further update for now: in trouble, waiting, or full; when places are scarce, all that have one. */
   closedLanes(): readonly Lane[] {
-    return [...this.lanes].flatMap(([lane, { works }]) => (isOpen(works) ? [] : [lane]));
+    return [...this.lanes].flatMap(([lane, { works }]) => (!this.isScarce && isOpen(works) ? [] : [lane]));
+  }
+
+  /** Lanes have one place each. */
+  get isScarce(): boolean {
+    return this.activeCount >= sharedAbove;
   }
 
   /** The operator has moved an entry that waits here for its old seat: that wait is over. */
@@ -70,20 +98,31 @@ export class Hand {
 
   /** Whether `entry` may come into the hand now, as one of at most `ofLaneMax` of its lane. */
   admits(entry: JournalEntry, ofLaneMax: number): boolean {
-    if (this.bySeq.has(entry.seq) || this.room <= 0) return false;
+    const places = isUrgentLane(entry.lane) ? this.urgentRoom : this.room;
+    if (this.bySeq.has(entry.seq) || places <= 0) return false;
     const works = this.lanes.get(entry.lane)?.works ?? [];
     const last = works.at(-1);
+    if (this.isScarce && last !== undefined) return false;
     // What comes back to the journal while later ones are out is older than they: it comes when they are done.
     return works.length < ofLaneMax && (last === undefined || last.entry.seq < entry.seq);
   }
 
-  /** Puts an update into the hand; its delivery is not started yet. */
-  add(work: Work, delivery: Actor<typeof deliveryMachine>): void {
-    const held: Held = { ...work, delivery, isSent: false, keepsOrder: true, parkedOn: null, turn: null };
+  /** Puts an update into the hand; its delivery is not started yet. `isLater`: it will wait for its time first. */
+  add(work: Work, delivery: Actor<typeof deliveryMachine>, isLater: boolean): void {
+    const held: Held = {
+      ...work,
+      delivery,
+      isSent: false,
+      keepsOrder: true,
+      isWaiting: false,
+      parkedOn: null,
+      turn: null,
+    };
     const lane = this.lanes.get(work.entry.lane) ?? { works: [] };
     lane.works.push(held);
     this.lanes.set(work.entry.lane, lane);
     this.bySeq.set(work.entry.seq, held);
+    this.setWaiting(held, isLater);
   }
 
   /** The update under way with this number; it is there as long as its delivery asks. */
@@ -98,7 +137,9 @@ export class Hand {
   turnOf(seq: JournalSeq, keepsOrder: boolean): Promise<Turn> {
     const held = this.held(seq);
     held.keepsOrder = keepsOrder;
-    if (!this.isNext(held))
+    const isNext = this.isNext(held);
+    this.setWaiting(held, !isNext);
+    if (!isNext)
       return new Promise((resolve) => {
         held.turn = resolve;
       });
@@ -114,7 +155,9 @@ export class Hand {
   /** What came back of a forward was no acceptance: whatever is behind it and not sent comes later. */
   notTaken(seq: JournalSeq): void {
     const held = this.bySeq.get(seq);
-    if (held !== undefined) this.holdBack(held);
+    if (held === undefined) return;
+    this.setWaiting(held, true);
+    this.holdBack(held);
   }
 
   /** Its delivery waits for a seat: it gives its place to others. */
@@ -122,7 +165,7 @@ export class Hand {
     const held = this.bySeq.get(seq);
     if (held === undefined || held.parkedOn !== null) return;
     held.parkedOn = seat;
-    this.parkedCount += 1;
+    this.setWaiting(held, true);
     this.parked.set(seat, (this.parked.get(seat) ?? new Set()).add(held));
     this.holdBack(held);
   }
@@ -132,6 +175,7 @@ export class Hand {
     const held = this.bySeq.get(seq);
     if (held === undefined) return;
     if (!isTaken) this.holdBack(held);
+    this.setWaiting(held, false);
     this.bySeq.delete(seq);
     this.unpark(held);
     const lane = this.lanes.get(held.entry.lane);
@@ -157,7 +201,13 @@ export class Hand {
     this.lanes.clear();
     this.bySeq.clear();
     this.parked.clear();
-    this.parkedCount = 0;
+    this.waitingCount = 0;
+  }
+
+  private setWaiting(held: Held, isWaiting: boolean): void {
+    if (held.isWaiting === isWaiting) return;
+    held.isWaiting = isWaiting;
+    this.waitingCount += isWaiting ? 1 : -1;
   }
 
   private held(seq: JournalSeq): Held {
@@ -178,6 +228,7 @@ export class Hand {
   private giveTurns({ works }: HeldLane): void {
     for (const held of works) {
       if (held.turn !== null) {
+        this.setWaiting(held, false);
         held.turn("go");
         held.turn = null;
         held.isSent = held.keepsOrder;
@@ -197,7 +248,6 @@ export class Hand {
 
   private unpark(held: Held): void {
     if (held.parkedOn === null) return;
-    this.parkedCount -= 1;
     const waiting = this.parked.get(held.parkedOn);
     waiting?.delete(held);
     if (waiting?.size === 0) this.parked.delete(held.parkedOn);
