@@ -1,9 +1,9 @@
 /**
  * Leading: everything between being granted the lease and answering for the line, in order, and back.
  *
- * Owns: waiting until somebody is paired, where no user is configured; the order own thread → own seat → endpoint → deliveries → poller, the switch from classic polling (a bot without
- * topics: no endpoint, one poller, everything is ours) to bus leadership, and the rollback when a step fails.
- * Does not own: the lease, what any companion does inside.
+ * Owns: the order own thread → own seat → endpoint → deliveries → poller, and the rollback when a step fails.
+ * Does not own: the lease, what any companion does inside, how somebody is paired or a better token found
+ * (`activation.waiting.ts`), a bot without topics (`activation.classic.ts`).
  *
  * One actor per grant. Leaving `serving` closes the endpoint; leaving `polled` cuts the poll: stopping is leaving, but for a
  * moment in which a thread under way is waited for. At no point do two pollers of this instance run, and the endpoint accepts
@@ -11,7 +11,8 @@
  *
  * Invariants: instance/leadsOnlyWhatItHolds, instance/pollsOnlyAsLeader, polling/neverTwo.
  */
-import { assign, emit, sendTo } from "xstate";
+import { assign, emit } from "xstate";
+import { dormantState } from "./activation.classic.ts";
 import {
   chart,
   doubtOnConflict,
@@ -140,72 +141,7 @@ export const activationMachine = chart.createMachine({
     rejected: rejectedState,
     renewing: { invoke: { src: "renewToken", onDone: "identifying", onError: "identifying" } },
 
-    /** Classic: the bot has no topics, so there is no bus. We poll for ourselves and look for topics now and then. */
-    dormant: {
-      initial: "seating",
-      states: {
-        seating: {
-          invoke: {
-            src: "seatOwn",
-            input: ({ context }) => ({
-              epoch: context.epoch,
-              seat: context.seat,
-              thread: null,
-              origin: "reused" as const,
-              isClassic: true,
-            }),
-            onDone: [
-              {
-                guard: ({ event }) => event.output.kind === "committed",
-                target: "polled",
-                actions: emit({ type: "activation.classic" }),
-              },
-              { target: "#activation.fencedOff" },
-            ],
-            onError: {
-              target: "#activation.rollingBack",
-              actions: emit(({ event }) => troubled("unavailable", String(event.error))),
-            },
-          },
-        },
-        polled: {
-          invoke: [
-            { src: "dispatcher", id: "dispatcher", input: epochOnly },
-            { src: "poller", id: "poller", input: epochOnly },
-            { src: "audience", id: "audience" },
-          ],
-          on: {
-            ...onPairing,
-            "polling.started": { actions: assign({ failures: 0 }) },
-            "polling.answered": { actions: "nudgeDispatcher" },
-            "polling.troubled": doubtOnConflict,
-            "polling.fenced": "#activation.fencedOff",
-            "dispatcher.fenced": "#activation.fencedOff",
-          },
-          initial: "resting",
-          states: {
-            resting: { after: { capabilityInterval: "scheduled" } },
-            /** Perhaps a switch is due: ask. */
-            scheduled: {
-              invoke: {
-                src: "identify",
-                onDone: [
-                  { guard: ({ event }) => event.output.kind === "topics", target: "stoppingClassic" },
-                  { target: "resting" },
-                ],
-                onError: "resting",
-              },
-            },
-            /** The classic poller must be silent before leadership begins. */
-            stoppingClassic: {
-              entry: sendTo("poller", { type: "polling.stop" }),
-              on: { "polling.stopped": "#activation.provisioning" },
-              after: { quiesceLimit: "#activation.provisioning" },
-            },
-          },
-        },
-      },
-    },
+    dormant: dormantState,
 
     /** Our own thread, before anybody can reach us. */
     provisioning: {

@@ -24,15 +24,16 @@ const lateWords = [
   "endpoint.open",
   "endpoint.failed",
   "dispatcher.fenced",
-  "polling.started",
   "polling.answered",
   "polling.idsAccepted",
   "polling.troubled",
   "polling.fenced",
   "polling.stopped",
   "reconciliation.planned",
-
   "reconciliation.fenced",
+  "pairing.known",
+  "pairing.missing",
+  "token.renewed",
 ];
 const lateOnTheWayOut = [
   "companion.failed",
@@ -61,6 +62,7 @@ export const unreached: ReadonlyMap<string, string> = new Map([
   ],
   ...lateWords.map((word): [string, string] => [`activation on ${word} [0] → no target`, wordOfNone]),
   ["activation.dormant.polled on polling.troubled [1] → no target", onlyConflicts],
+  ["activation.pairing.polled on polling.troubled [1] → no target", onlyConflicts],
   ["activation.serving.polled.active on polling.troubled [1] → no target", onlyConflicts],
   ...lateOnTheWayOut.map((word): [string, string] => [
     `activation.provisioning.ending on ${word} [0] → no target`,

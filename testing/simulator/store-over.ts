@@ -39,6 +39,14 @@ const offersOver = (ask: AskStore, offers: OfferStore): OfferStore => ({
   list: (limit) => ask("offers.list", () => offers.list(limit)),
 });
 
+const journalOver = (ask: AskStore, journal: Store["journal"]): Store["journal"] => ({
+  cursor: () => ask("journal.cursor", () => journal.cursor()),
+  admit: (r) => ask(`journal.admit ${r.updates.length}`, () => journal.admit(r)),
+  heads: (r) => ask("journal.heads", () => journal.heads(r)),
+  drop: (r) => ask(`journal.drop ${r.seq}`, () => journal.drop(r)),
+  deadLetter: (r) => ask(`journal.deadLetter ${r.seq}`, () => journal.deadLetter(r)),
+});
+
 const pairingOver = (ask: AskStore, pairing: Store["pairing"]): Store["pairing"] => ({
   read: () => ask("pairing.read", () => pairing.read()),
   ask: (r) => ask(`pairing.ask ${r.asker.userId}`, () => pairing.ask(r)),
@@ -82,13 +90,7 @@ export function storeOver(request: Ask, inner: Store): Store {
       move: (r) => ask(`chats.move ${r.from}`, () => inner.chats.move(r)),
     },
     cleanups: cleanupsOver(ask, cleanups),
-    journal: {
-      cursor: () => ask("journal.cursor", () => journal.cursor()),
-      admit: (r) => ask(`journal.admit ${r.updates.length}`, () => journal.admit(r)),
-      heads: (r) => ask("journal.heads", () => journal.heads(r)),
-      drop: (r) => ask(`journal.drop ${r.seq}`, () => journal.drop(r)),
-      deadLetter: (r) => ask(`journal.deadLetter ${r.seq}`, () => journal.deadLetter(r)),
-    },
+    journal: journalOver(ask, journal),
     work: {
       claim: (r) => ask(`work.claim ${r.updateId}`, () => work.claim(r)),
       adopt: (r) => ask(`work.adopt ${r.lane}`, () => work.adopt(r)),

@@ -1,14 +1,14 @@
 /**
  * World `activation`: one leadership that is taken up, rolled back, tried again, fenced off and given up.
  *
- * Owns: what the store, Telegram and the companions say, and when a companion breaks; whether the bot has topics.
+ * Owns: what the store, Telegram and the companions say, and when a companion breaks; whether the bot has topics; who is paired.
  * Does not own: the order of the steps and the way back (`activationMachine`, the very chart). How a thread is had is one
  * request here (`registration/*` explores it).
  *
  * The store holds a newer epoch from some moment on; who leads is told of it by whatever it does next, never by this world.
  *
  * Bounds: lost requests; answers of Telegram that are no answer; threads that cannot be had, or are being deleted; companions
- * that break; doubts of the own thread; words of the poller; one newer epoch; one stop.
+ * that break; doubts of the own thread; words of the poller; words about who is paired; one newer epoch; one stop.
  */
 import type { AnyEventObject, AnyStateMachine } from "xstate";
 import { activationMachine } from "../../../machines/activation.machine.ts";
@@ -20,7 +20,7 @@ import type {
   SeatOwnAnswer,
   SeatOwnInput,
 } from "../../../machines/activation.machine.ts";
-import { epoch } from "../../../machines/ids.ts";
+import { chatId as chatIdOf, epoch } from "../../../machines/ids.ts";
 import { judgeOf } from "../../../machines/invariants.ts";
 import type { Shown } from "../../../machines/invariants.ts";
 import type { ProvisioningInput, ProvisioningOutput } from "../../../machines/provisioning.machine.ts";
@@ -39,17 +39,22 @@ export interface ActivationBudgets {
   readonly doubts: number;
   /** Words of the poller about answers and conflicts. */
   readonly words: number;
+  /** Words about who is paired. */
+  readonly pairings: number;
   readonly fences: 0 | 1;
   readonly stops: number;
 }
 
 export interface ActivationBounds extends ActivationBudgets {
   readonly hadThread: boolean;
+  /** Whether somebody is, at first. */
+  readonly isPaired: boolean;
   /** `later`: the bot gets topics at some moment. */
   readonly topics: "always" | "later" | "never";
 }
 
-const companions = ["endpoint", "dispatcher", "poller", "ownThread", "reconciliation", "capability"] as const;
+const breakable = ["endpoint", "dispatcher", "poller", "ownThread", "reconciliation", "capability"] as const;
+const companions = [...breakable, "audience", "watchToken"] as const;
 type Companion = (typeof companions)[number];
 
 export interface ActivationEnv {
@@ -65,6 +70,17 @@ export interface ActivationEnv {
   readonly isToStop: boolean;
   readonly left: ActivationBudgets;
 }
+
+const noneRuns: ActivationEnv["running"] = {
+  endpoint: 0,
+  dispatcher: 0,
+  poller: 0,
+  ownThread: 0,
+  reconciliation: 0,
+  capability: 0,
+  audience: 0,
+  watchToken: 0,
+};
 
 interface ActivationSeen {
   readonly leads: boolean;
@@ -82,8 +98,8 @@ function activationChart(machine: AnyStateMachine) {
     chartOf(machine, {
       project: ({ context }) => {
         // A seeded variant of the chart has its context. Delays say how long a pause is.
-        const { thread: own, failures, doubt, hadThread } = context as ActivationContext;
-        return { own, hasFailed: failures > 0, doubt, hadThread };
+        const { thread: own, failures, rejections, doubt, hadThread, chatId } = context as ActivationContext;
+        return { own, hasFailed: failures > 0, wasRejected: rejections > 0, doubt, hadThread, chatId };
       },
       projectInput: (src, input) =>
         src === "provisioning" ? { doubt: (input as ProvisioningInput).doubt } : src === "seatOwn" ? input : null,
@@ -99,12 +115,12 @@ export function activationWorld(
   machine: AnyStateMachine = activationMachine,
   name = "activation",
 ): World<ActivationEnv, ActivationSeen, ActivationView> {
-  const { hadThread, topics, ...left } = bounds;
+  const { hadThread, isPaired, topics, ...left } = bounds;
   const input: ActivationInput = {
     epoch: epoch(1),
     seat: mySeat,
     me,
-    chatId: chat,
+    chatId: isPaired ? chat : null,
     threadName: null,
     carried: null,
     capabilityMs: 2_500,
@@ -120,7 +136,7 @@ export function activationWorld(
         isCurrent: true,
         hasTopics: topics === "always",
         gotTopics: topics !== "later",
-        running: { endpoint: 0, dispatcher: 0, poller: 0, ownThread: 0, reconciliation: 0, capability: 0 },
+        running: noneRuns,
         endpoint: null,
         poller: null,
         isSeated: false,
@@ -145,6 +161,7 @@ export function activationWorld(
       rests:
         snapshot.status === "done" ||
         snapshot.matches("fencedOff") ||
+        snapshot.matches("pairing") ||
         snapshot.matches({ serving: { polled: "active" } }) ||
         snapshot.matches({ dormant: "polled" }),
     }),
@@ -162,6 +179,8 @@ const spend = (env: ActivationEnv, what: keyof ActivationBudgets): ActivationEnv
   ...env,
   left: { ...env.left, [what]: env.left[what] - 1 },
 });
+
+const anotherChat = chatIdOf(43);
 
 /** Perhaps what stood between us and a thread is gone. */
 const carriedOut: ActivationEvent = {
@@ -205,6 +224,14 @@ function actionsOf(env: ActivationEnv): Action<ActivationEnv>[] {
     add("the operator's word was carried out", "fault", spend(env, "words"), carriedOut);
     add("another polls", "fault", spend(env, "words"), { type: "polling.troubled", trouble: "conflict", reason: "" });
   }
+  if (running.watchToken > 0 && left.words > 0)
+    add("there is another token", "fault", spend(env, "words"), { type: "token.renewed" });
+  if (running.audience > 0 && left.pairings > 0) {
+    const next = spend(env, "pairings");
+    add("nobody is paired", "fault", next, { type: "pairing.missing" });
+    for (const chatId of [chat, anotherChat])
+      add(`chat ${chatId} is paired`, "fault", next, { type: "pairing.known", chatId });
+  }
   if (!env.isCurrent) {
     if (poller === "polling") add("the poller is fenced", "fair", env, { type: "polling.fenced" });
     if (running.dispatcher > 0) add("the dispatcher is fenced", "fair", env, { type: "dispatcher.fenced" });
@@ -216,7 +243,7 @@ function actionsOf(env: ActivationEnv): Action<ActivationEnv>[] {
       add(`thread ${id} is doubted`, "fault", spend(env, "doubts"), { type: "thread.doubted", doubt });
     }
   if (left.breaks > 0)
-    for (const companion of companions)
+    for (const companion of breakable)
       if (running[companion] > 0)
         add(`${companion} breaks`, "fault", spend(env, "breaks"), { type: "companion.failed", companion, reason: "" });
   return actions;
@@ -233,6 +260,8 @@ function commitOf(env: ActivationEnv, { src, input }: Request): readonly Outcome
       return provisioned(env, (input as Pick<ProvisioningInput, "doubt">).doubt !== null);
     case "seatOwn":
       return seated(env, input as SeatOwnInput);
+    case "renewToken":
+      return [answered(env, undefined)];
     default:
       throw new Error(`the activation world answers no ${src}`);
   }

@@ -119,6 +119,7 @@ export const quietDelivery: DeliveryBounds = {
 export const quietHandoff: HandoffBounds = { offers: 1, recalls: 0, deaths: 0, losses: 0, stales: 0 };
 export const quietActivation: ActivationBounds = {
   hadThread: false,
+  isPaired: true,
   topics: "always",
   losses: 0,
   troubles: 0,
@@ -127,6 +128,7 @@ export const quietActivation: ActivationBounds = {
   breaks: 0,
   doubts: 0,
   words: 0,
+  pairings: 0,
   fences: 0,
   stops: 0,
 };
@@ -257,6 +259,16 @@ export const worlds: readonly CheckedWorld[] = [
     words: 1,
     fences: 1,
     stops: 2,
+  }),
+  activation.safe("activation/pairing", {
+    isPaired: false,
+    topics: "later",
+    pairings: 3,
+    troubles: 2,
+    losses: 1,
+    words: 1,
+    fences: 1,
+    stops: 1,
   }),
   activation.live("activation/liveness", {
     topics: "later",
