@@ -75,6 +75,8 @@ class Dispatcher {
   private isLooking = false;
   /** What to look at next: everything, or these lanes. */
   private due: Due = nothingDue;
+  /** Where looks left something that was no longer, or not yet, to be begun: worth a look when one of the lane is over. */
+  private left: Due = nothingDue;
   private timer: unknown = null;
 
   constructor(
@@ -143,20 +145,33 @@ class Dispatcher {
     // With every place taken, what may end the work that takes them is looked for all the same.
     const only = room <= 0 ? this.hand.urgentLanes() : due === "all" ? null : [...due];
     const limit = room <= 0 ? urgentRoom : room;
-    if (limit <= 0) return;
     const except = this.hand.closedLanes();
     const perLane = this.hand.isScarce ? 1 : laneMax;
+    if (room <= 0) this.left = "all";
+    else this.left = due === "all" ? nothingDue : without(this.left, due);
+    this.leave(due === "all" ? except : except.filter((lane) => due.has(lane)));
+    if (limit <= 0) return;
     const heads = await this.runtime.ports.store.journal.heads({ except, only, perLane, limit });
+    if (heads.length >= limit) this.left = "all";
+    this.leave(lanesOf(heads, perLane));
     // Read after the entries: whoever lost the pairing before one of them came is not obeyed.
     const audience = heads.length === 0 ? null : await readAudience(this.runtime);
     for (const entry of heads) this.begin(entry, audience);
+  }
+
+  private leave(lanes: readonly Lane[]): void {
+    if (this.left !== "all") this.left = new Set([...this.left, ...lanes]);
   }
 
   private begin(entry: JournalEntry, audience: Audience | null): void {
     this.hand.endMoved(entry);
     // In a lane in trouble one after another, until one of them is taken again.
     const ofLaneMax = this.refusals.has(entry.lane) ? 1 : laneMax;
-    if (this.isStopped || !this.hand.admits(entry, ofLaneMax)) return;
+    if (this.isStopped || this.hand.has(entry.seq)) return;
+    if (!this.hand.admits(entry, ofLaneMax)) {
+      this.leave([entry.lane]);
+      return;
+    }
     const { stage } = this.runtime.ports;
     const update: unknown = JSON.parse(entry.body);
     const facts = readUpdate(update) ?? unreadable(entry.updateId);
@@ -200,7 +215,8 @@ class Dispatcher {
 
   private release({ lane, seq }: JournalEntry, isTaken: boolean): void {
     this.hand.remove(seq, isTaken);
-    this.lookAt(lane);
+    // Whatever else there was is in hand, and what comes is told: most ends need no look.
+    if (!isTaken || this.left === "all" || this.left.has(lane)) this.lookAt(lane);
   }
 
   private inputFor(entry: JournalEntry, facts: UpdateFacts, audience: Audience | null): DeliveryInput {
@@ -221,3 +237,13 @@ class Dispatcher {
 
 type Due = ReadonlySet<Lane> | "all";
 const nothingDue: Due = new Set<Lane>();
+
+/** Lanes of which there are `count` or more. */
+function lanesOf(entries: readonly JournalEntry[], count: number): readonly Lane[] {
+  const counts = new Map<Lane, number>();
+  for (const { lane } of entries) counts.set(lane, (counts.get(lane) ?? 0) + 1);
+  return [...counts].flatMap(([lane, found]) => (found < count ? [] : [lane]));
+}
+
+const without = (left: Due, lanes: ReadonlySet<Lane>): Due =>
+  left === "all" ? left : new Set([...left].filter((lane) => !lanes.has(lane)));

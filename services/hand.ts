@@ -96,10 +96,14 @@ export class Hand {
     held.delivery.stop();
   }
 
-  /** Whether `entry` may come into the hand now, as one of at most `ofLaneMax` of its lane. */
+  has(seq: JournalSeq): boolean {
+    return this.bySeq.has(seq);
+  }
+
+  /** Whether `entry`, which is not in hand, may come into it now, as one of at most `ofLaneMax` of its lane. */
   admits(entry: JournalEntry, ofLaneMax: number): boolean {
     const places = isUrgentLane(entry.lane) ? this.urgentRoom : this.room;
-    if (this.bySeq.has(entry.seq) || places <= 0) return false;
+    if (places <= 0) return false;
     const works = this.lanes.get(entry.lane)?.works ?? [];
     const last = works.at(-1);
     if (this.isScarce && last !== undefined) return false;

@@ -219,8 +219,9 @@ export function slopeOf(samples: readonly number[]): number {
 
 const bytesIn = (folder: string): number =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .map((name) => statSync(path.join(folder, name)))
-    .reduce((sum, state) => sum + (state.isFile() ? state.size : 0), 0);
+    // Sockets and side files come and go while we look.
+    .map((name) => statSync(path.join(folder, name), { throwIfNoEntry: false }))
+    .reduce((sum, state) => sum + (state?.isFile() === true ? state.size : 0), 0);
 
 async function faultsAtTheEnd({ line, tally, names }: Soak): Promise<string[]> {
   const messages = tally.result();
