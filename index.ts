@@ -126,6 +126,11 @@ export interface InstanceOptions {
    */
   readonly lostThreads?: "replace" | "notify";
   /**
+   * While this instance leads: what an agent says into a thread that the user has closed waits until it is opened
+   * (`"wait"`, the default), or the thread is opened for it, once (`"reopen"`). Only supergroups have closed threads.
+   */
+  readonly closedThreads?: "wait" | "reopen";
+  /**
    * While this instance leads: after so many milliseconds without proof either way, a seat's holder counts as gone. Default:
    * never; it is shown in `status`, and the operator decides.
    */
@@ -289,6 +294,7 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
     capabilityMs: 2_500,
     unprovableAfterMs: options.unprovableAfterMs ?? null,
     lostThreads: options.lostThreads ?? "replace",
+    closedThreads: options.closedThreads ?? "wait",
     threadGraceMs: options.keepThread === true ? null : (options.threadGraceMs ?? defaultThreadGraceMs),
   };
 }

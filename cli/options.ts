@@ -28,6 +28,7 @@ export interface LineFlags {
   readonly keepThread?: boolean;
   readonly unprovableAfter?: number;
   readonly lostThreads?: "replace" | "notify";
+  readonly closedThreads?: "wait" | "reopen";
   readonly logLevel: LogLevel;
   readonly inspect?: boolean;
   readonly flightRecorder?: number;
@@ -118,6 +119,12 @@ export function withInstance(command: Command): Command {
         "while this instance leads: a thread that you delete is replaced, or you are told in the main chat (default: replace)",
       ).choices(["replace", "notify"]),
     )
+    .addOption(
+      new Option(
+        "--closed-threads <policy>",
+        "while this instance leads: words for a thread that you closed wait until it is open, or open it (default: wait)",
+      ).choices(["wait", "reopen"]),
+    )
     .addOption(new Option("--inspect", "serve the inspector's page from this process"))
     .addOption(
       new Option(
@@ -187,6 +194,7 @@ export function instanceOptions(flags: LineFlags): InstanceOptions {
     ...(flags.threadGrace === undefined ? {} : { threadGraceMs: flags.threadGrace }),
     ...(flags.keepThread === undefined ? {} : { keepThread: flags.keepThread }),
     ...(flags.unprovableAfter === undefined ? {} : { unprovableAfterMs: flags.unprovableAfter }),
+    ...(flags.closedThreads === undefined ? {} : { closedThreads: flags.closedThreads }),
     ...(flags.lostThreads === undefined ? {} : { lostThreads: flags.lostThreads }),
     ...(v1Home === undefined ? {} : { compat: { agentDir: path.resolve(v1Home) } }),
     inspect: {

@@ -45,6 +45,7 @@ import { audienceOf, createSignal, emptyBoard } from "./runtime.ts";
 import type { Ports, Runtime, Settings } from "./runtime.ts";
 import { bare, createOnStage, hostChart } from "./stage.ts";
 import { ThreadSends } from "./thread-sends.ts";
+import type { ThreadPolicy } from "./thread-sends.ts";
 import { renewToken } from "./token.ts";
 
 /** What the composition needs of its surroundings besides ports. */
@@ -169,6 +170,11 @@ function hostLeadership(runtime: Runtime, gate: ReturnType<typeof createLeaseGat
   });
 }
 
+const threadPolicyOf = ({ lostThreads, closedThreads }: Settings, look: () => Runtime): ThreadPolicy => ({
+  teller: lostThreads === "notify" ? lossTellerOf(look) : null,
+  reopens: closedThreads === "reopen",
+});
+
 /** Everything of an instance but its ports. The actor is not started. */
 export function composeInstance(ports: Ports, settings: Settings, host: Host): ComposedInstance {
   const { stage } = ports;
@@ -180,7 +186,7 @@ export function composeInstance(ports: Ports, settings: Settings, host: Host): C
     board: emptyBoard(),
     chats: new Chats(settings.chat),
     probes: new Probes(stage.clock),
-    sends: new ThreadSends(settings.lostThreads === "notify" ? lossTellerOf(() => runtime) : null),
+    sends: new ThreadSends(threadPolicyOf(settings, () => runtime)),
     onWayChanged: createSignal(),
     onPlaceMoved: createSignal(),
     onTokenRenewed: createSignal(),

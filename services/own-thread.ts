@@ -7,6 +7,7 @@
 import { fromCallback } from "xstate";
 import type { OwnThreadFact, OwnThreadSettled } from "../machines/activation.machine.ts";
 import type { Runtime } from "./runtime.ts";
+import { reopenAsLeader } from "./reopen.ts";
 import { takeBackAsLeader } from "./take-back.ts";
 import type { ThreadKeeper } from "./thread-sends.ts";
 
@@ -31,6 +32,7 @@ export function provideOwnThread(runtime: Runtime) {
           sendBack({ type: "thread.doubted", doubt } satisfies OwnThreadFact);
         });
       },
+      reopen: (target) => reopenAsLeader(runtime, target),
       takeBack: (messages) => takeBackAsLeader(runtime, messages),
     };
     board.keeper = keeper;

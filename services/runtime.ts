@@ -55,6 +55,8 @@ export interface Settings {
   readonly threadGraceMs: number | null;
   /** What becomes of a thread that is gone while its agent works, as long as we lead. */
   readonly lostThreads: "replace" | "notify";
+  /** What becomes of what is to go into a thread that the user has closed, as long as we lead. */
+  readonly closedThreads: "wait" | "reopen";
   /** After so long a holder that can be proven neither alive nor dead counts as gone; null = never. */
   readonly unprovableAfterMs: number | null;
 }

@@ -26,6 +26,7 @@ import { announceThread } from "./notices.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
+import { reopenAsLeader } from "./reopen.ts";
 import { takeBackAsLeader } from "./take-back.ts";
 import type { ThreadKeeper } from "./thread-sends.ts";
 
@@ -157,6 +158,7 @@ export class Seats {
       current: () => sitter()?.thread.target ?? null,
       hasThreads: () => this.runtime.board.topics?.areOff !== true,
       doubt: (doubt) => this.replaced(key, { type: "thread.doubted", generation, doubt }),
+      reopen: (target) => reopenAsLeader(this.runtime, target),
       takeBack: (messages) => takeBackAsLeader(this.runtime, messages),
     };
   }

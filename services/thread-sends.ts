@@ -1,8 +1,9 @@
 /**
- * What instances send into their threads, and what happens to it when a thread turns out to be gone.
+ * What instances send into their threads, and what happens to it when a thread turns out to be gone, or closed.
  *
  * Owns: noticing that a thread is gone (Telegram's refusal, or a message that came to stand elsewhere), holding everything
- * of that seat until there is a replacement, sending it there in the order in which it was asked for, each once.
+ * of that seat until there is a replacement, sending it there in the order in which it was asked for, each once; the same
+ * while a closed thread is opened again, where that is the policy. Otherwise the instance keeps its calls (`held-calls.ts`).
  * Does not own: the replacement (`provisioning.machine.ts`, by the seat's chart or the leader's own).
  *
  * Invariants: a call is sent a second time only after Telegram refused it, or after the message it made elsewhere is certainly
@@ -25,6 +26,8 @@ export interface ThreadKeeper {
   hasThreads(): boolean;
   /** Has the thread looked at, and replaced if it is gone; resolves when that is over, whatever came of it. */
   doubt(doubt: ThreadDoubt): Promise<void>;
+  /** Opens the thread that the user has closed; false = it stays as it is. */
+  reopen(target: ThreadTarget): Promise<boolean>;
   /** Deletes a message that came to stand outside the thread; false = that is not certain. */
   takeBack(messages: readonly Stray[]): Promise<boolean>;
 }
@@ -41,6 +44,8 @@ interface SeatLane {
   readonly waiting: Map<number, () => void>;
   replacing: Promise<void> | null;
   isResending: boolean;
+  /** Calls up to this one were under way, or waited, when the thread was opened again: "closed" is no news of them. */
+  openedUpTo: number;
 }
 
 type Make = (call: ApiCall) => Promise<CallOutcome>;
@@ -65,13 +70,21 @@ export interface LossTeller {
   tell(loss: Loss): Promise<CallOutcome>;
 }
 
+export interface ThreadPolicy {
+  /** Null = threads that are gone are replaced. */
+  readonly teller: LossTeller | null;
+  /** A thread that the user has closed is opened again when something is to go there. */
+  readonly reopens: boolean;
+}
+
 export class ThreadSends {
   private readonly lanes = new Map<SeatKey, SeatLane>();
   private readonly teller: LossTeller | null;
+  private readonly reopens: boolean;
 
-  /** `teller` null = threads are replaced. */
-  constructor(teller: LossTeller | null) {
+  constructor({ teller, reopens }: ThreadPolicy) {
     this.teller = teller;
+    this.reopens = reopens;
   }
 
   /** Makes a call that may name the seat's thread, `own` when it was judged; it goes into the one that the seat has then. */
@@ -107,6 +120,11 @@ export class ThreadSends {
       if (asked !== null && this.teller?.knows(asked) === true)
         return await this.teller.tell({ target: asked, reason: "", call, make });
       first = await make(asked === null ? call : inThread(call, asked));
+      if (asked !== null && this.reopens && isClosed(first)) {
+        lane.underWay.delete(ticket);
+        const again = inThread(call, asked);
+        return await this.onceOpen(lane, ticket, { keeper, asked, closed: first, make: () => make(again) });
+      }
       const found = asked === null ? null : speaksAgainst(asked, first);
       if (found === null || !keeper.hasThreads()) return first;
       if (this.teller !== null && asked !== null)
@@ -126,6 +144,31 @@ export class ThreadSends {
       if (first !== null && asked !== null && sameTarget(asked, target)) return first;
       if (first !== null && strays.length > 0 && !(await keeper.takeBack(strays))) return first;
       return await make(withoutReply(inThread(call, target)));
+    } finally {
+      lane.isResending = false;
+    }
+  }
+
+  /** Has the thread opened, once for all that met it closed, and makes the call in its turn. */
+  private async onceOpen(
+    lane: SeatLane,
+    ticket: number,
+    { keeper, asked, closed, make }: Closed,
+  ): Promise<CallOutcome> {
+    if (lane.replacing === null && lane.openedUpTo < ticket)
+      lane.replacing = keeper
+        .reopen(asked)
+        .then((isOpen) => {
+          if (isOpen) lane.openedUpTo = lane.last;
+        })
+        .finally(() => {
+          lane.replacing = null;
+          this.goOn(lane);
+        });
+    await this.turn(lane, ticket);
+    lane.isResending = true;
+    try {
+      return lane.openedUpTo < ticket ? closed : await make();
     } finally {
       lane.isResending = false;
     }
@@ -163,11 +206,29 @@ export class ThreadSends {
   private laneOf(seat: SeatKey): SeatLane {
     const known = this.lanes.get(seat);
     if (known !== undefined) return known;
-    const lane = { last: 0, underWay: new Set<number>(), waiting: new Map(), replacing: null, isResending: false };
+    const lane = {
+      last: 0,
+      underWay: new Set<number>(),
+      waiting: new Map(),
+      replacing: null,
+      isResending: false,
+      openedUpTo: 0,
+    };
     this.lanes.set(seat, lane);
     return lane;
   }
 }
+
+/** A call that met its thread closed. */
+interface Closed {
+  readonly keeper: ThreadKeeper;
+  readonly asked: ThreadTarget;
+  readonly closed: CallOutcome;
+  readonly make: () => Promise<CallOutcome>;
+}
+
+const isClosed = (outcome: CallOutcome): boolean =>
+  outcome.kind === "rejected" && wordOnThread(outcome.error.description) === "closed";
 
 const isIdle = ({ underWay, waiting, replacing, isResending }: SeatLane): boolean =>
   underWay.size === 0 && waiting.size === 0 && replacing === null && !isResending;

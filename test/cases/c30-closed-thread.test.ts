@@ -33,3 +33,18 @@ test("C30 threads/OP-23, S-93, S-94 what an agent says into a closed thread wait
   await until("the line knows that it is open", async () => (await standing()) === "open");
   expect(callsOf("createForumTopic", "deleteForumTopic", "reopenForumTopic")).toBe(2);
 });
+
+test("C30 under the policy `reopen` it is opened once, for all that was to go there", async () => {
+  const line = await open(forum);
+  const [, follower] = await line.startAll(["L", "FB"], { flags: [...flags, "--closed-threads", "reopen"] });
+  const thread = { chatId: group, threadId: follower!.threadId };
+  line.control.userClosesThread(thread);
+  const sent = ["w1", "w2", "w3"].map((text) => follower!.call("sendMessage", { text }));
+  expect(await Promise.all(sent)).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
+  const texts = line.control.messages({ chatId: group }).flatMap(({ text }) => (text.startsWith("w") ? [text] : []));
+  // All three were under way at once: their order is nobody's promise.
+  expect(texts.sort()).toEqual(["w1", "w2", "w3"]);
+  expect(line.control.transcript().filter(({ method }) => method === "reopenForumTopic")).toHaveLength(1);
+  const standing = async () => (await line.status()).threads.find((each) => each.threadId === thread.threadId)?.state;
+  await until("the line knows that it is open", async () => (await standing()) === "open");
+});

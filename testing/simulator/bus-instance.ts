@@ -114,6 +114,7 @@ const settingsOf = (own: OwnSettings): Settings => ({
   capabilityMs: 60_000,
   unprovableAfterMs: null,
   lostThreads: "replace",
+  closedThreads: "wait",
 });
 
 /** Counts the polls that are open, from the side of the process. */

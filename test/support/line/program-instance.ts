@@ -88,6 +88,7 @@ export async function openProgramInstance(traits: ProgramTraits): Promise<Compos
       threadGraceMs: 600_000,
       unprovableAfterMs: null,
       lostThreads: "replace",
+      closedThreads: "wait",
     },
     {
       isSecret: sameSecret,

@@ -19,6 +19,7 @@ export const plainSettings = {
   threadGraceMs: 600_000,
   unprovableAfterMs: null,
   lostThreads: "replace",
+  closedThreads: "wait",
 } as const;
 
 export const hostOf = (

@@ -1,5 +1,5 @@
 /** What is sent into a thread that turns out to be gone: held, replaced once, sent again in order, each once. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ApiCall } from "../../../machines/calls.rules.ts";
 import type { ThreadTarget } from "../../../machines/ids.ts";
 import type { ThreadDoubt } from "../../../machines/provisioning.contract.ts";
@@ -10,6 +10,7 @@ import { chat, mySeat, thread } from "../../support/charts/samples.ts";
 
 const old = thread(5).target;
 const fresh = thread(9).target;
+const closed: CallOutcome = { kind: "rejected", error: { error_code: 400, description: "Bad Request: TOPIC_CLOSED" } };
 const gone: CallOutcome = {
   kind: "rejected",
   error: { error_code: 400, description: "Bad Request: message thread not found" },
@@ -29,7 +30,7 @@ const standsIn = (threadId: number | null, messageId: number): CallOutcome => ({
 });
 
 /** A chat in which thread 5 is gone from the start; a replacement ends when the test says so. */
-function desk({ answerOld = gone, isTakenBack = true, hasThreads = true } = {}) {
+function desk({ answerOld = gone, isTakenBack = true, hasThreads = true, reopens = false } = {}) {
   const made: string[] = [];
   const doubts: ThreadDoubt[] = [];
   const takenBack: (readonly Stray[])[] = [];
@@ -48,12 +49,13 @@ function desk({ answerOld = gone, isTakenBack = true, hasThreads = true } = {}) 
         };
       });
     },
+    reopen: () => Promise.resolve(false),
     takeBack(messages) {
       takenBack.push(messages);
       return Promise.resolve(isTakenBack);
     },
   };
-  const sends = new ThreadSends(null);
+  const sends = new ThreadSends({ teller: null, reopens });
   const bodies: unknown[] = [];
   const make = ({ body }: ApiCall): Promise<CallOutcome> => {
     made.push(`${String(body["text"])} → ${String(body["message_thread_id"])}`);
@@ -168,4 +170,85 @@ test("an id alone, a typing action, another thread and an unknown outcome say no
   const elsewhere = desk();
   expect(await elsewhere.send(call("x", { message_thread_id: 6 }))).toMatchObject({ kind: "ok" });
   for (const { doubts } of [ids, ambiguous, typing, elsewhere]) expect(doubts).toEqual([]);
+});
+
+describe("C30 a closed thread under the policy `reopen`", () => {
+  /** Closed until it is opened; `open` ends an opening. */
+  function closedDesk() {
+    const made: string[] = [];
+    let isOpen = false;
+    let openings: ((isDone: boolean) => void)[] = [];
+    const keeper: ThreadKeeper = {
+      seat: mySeat,
+      current: () => old,
+      hasThreads: () => true,
+      doubt: () => Promise.reject(new Error("a closed thread is not gone")),
+      reopen: () => new Promise((resolve) => openings.push(resolve)),
+      takeBack: () => Promise.resolve(false),
+    };
+    const sends = new ThreadSends({ teller: null, reopens: true });
+    const make = ({ body }: ApiCall): Promise<CallOutcome> => {
+      made.push(String(body["text"]));
+      return Promise.resolve(isOpen ? standsIn(5, made.length) : closed);
+    };
+    return {
+      made,
+      openings: () => openings.length,
+      send: (text: string, by = make) => sends.send({ keeper, own: old }, call(text), by),
+      open: (isDone: boolean) => {
+        isOpen = isDone;
+        for (const end of openings) end(isDone);
+        openings = [];
+      },
+    };
+  }
+
+  test("is opened once for all that met it closed, and each goes there once, in order", async () => {
+    const { made, openings, send, open } = closedDesk();
+    const sent = ["a", "b", "c"].map((text) => send(text));
+    await settle();
+    const late = send("d");
+    await settle();
+    expect([openings(), made]).toEqual([1, ["a", "b", "c"]]);
+    open(true);
+    const outcomes = await Promise.all([...sent, late]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["ok", "ok", "ok", "ok"]);
+    expect(made).toEqual(["a", "b", "c", "a", "b", "c", "d"]);
+  });
+
+  test("that cannot be opened answers as it did, and is tried again for the next call only", async () => {
+    const { made, openings, send, open } = closedDesk();
+    const sent = send("a");
+    await settle();
+    open(false);
+    expect(await sent).toBe(closed);
+    expect([openings(), made]).toEqual([0, ["a"]]);
+    void send("b");
+    await settle();
+    expect(openings()).toBe(1);
+  });
+
+  test("whose refusal comes after the opening needs no second one", async () => {
+    const { made, openings, send, open } = closedDesk();
+    let refuse = (): void => undefined;
+    let isFirst = true;
+    const slow = send("slow", () => {
+      made.push("slow");
+      if (!isFirst) return Promise.resolve(standsIn(5, 9));
+      isFirst = false;
+      return new Promise((resolve) => {
+        refuse = () => {
+          resolve(closed);
+        };
+      });
+    });
+    const quick = send("quick");
+    await settle();
+    open(true);
+    await settle();
+    refuse();
+    expect((await slow).kind).toBe("ok");
+    expect((await quick).kind).toBe("ok");
+    expect([openings(), made]).toEqual([0, ["slow", "quick", "slow", "quick"]]);
+  });
 });
