@@ -4,7 +4,6 @@
  * stands beside a baseline of the same run where there is one.
  */
 import os from "node:os";
-import { parseArgs } from "node:util";
 import type { Result } from "./figures.ts";
 import { benchForward } from "./forward.ts";
 import { benchJournal } from "./journal.ts";
@@ -12,6 +11,7 @@ import { benchPlanning } from "./planning.ts";
 import { benchInspector } from "./inspector.ts";
 import { benchFailover, benchMemory, benchStart } from "./processes.ts";
 import { benchWire } from "./wire.ts";
+import { optionsOf } from "../support/command-line.ts";
 
 const suites: Readonly<Record<string, () => Promise<Result[]>>> = {
   inspector: benchInspector,
@@ -24,8 +24,14 @@ const suites: Readonly<Record<string, () => Promise<Result[]>>> = {
   forward: benchForward,
 };
 
-const { values } = parseArgs({
-  options: { json: { type: "boolean", default: false }, only: { type: "string", multiple: true } },
+const usage = `
+npm run bench -- [options]: measures on this machine, beside baselines of the same run.
+
+  --only NAMES  such as wire,journal; may be given several times
+  --json        the last line of stdout is the result as one JSON object`;
+const values = optionsOf(usage, {
+  json: { type: "boolean", default: false },
+  only: { type: "string", multiple: true },
 });
 const wanted = values.only?.flatMap((each) => each.split(",")) ?? Object.keys(suites);
 const results: Result[] = [];

@@ -9,8 +9,8 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import { builtCliPath, hasDist } from "../support/tools.ts";
+import { optionsOf } from "../support/command-line.ts";
 
 /** C02, C04, … C96. */
 const ids = Array.from({ length: 48 }, (_, at) => `C${String(2 * (at + 1)).padStart(2, "0")}`);
@@ -33,8 +33,14 @@ interface VitestReport {
   }[];
 }
 
-const { values } = parseArgs({
-  options: { json: { type: "boolean", default: false }, only: { type: "string", multiple: true } },
+const usage = `
+npm run cases -- [options]: the catalogue of failures met in the field, and what the tests say of each.
+
+  --only IDS   such as C16,C18; may be given several times
+  --json       the last line of stdout is the result as one JSON object`;
+const values = optionsOf(usage, {
+  json: { type: "boolean", default: false },
+  only: { type: "string", multiple: true },
 });
 
 function selected(): readonly string[] {

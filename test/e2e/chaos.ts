@@ -5,16 +5,21 @@
  * `failoverMs` is from the kill to the new leader's own word that it leads, `firstPollMs` to its first `getUpdates` at the
  * emulator. Exits 1 when a message was lost or doubled, in the wrong hands or out of order, or there were two leaders.
  */
-import { parseArgs } from "node:util";
 import { runChaos } from "../support/line/chaos-run.ts";
+import { optionsOf } from "../support/command-line.ts";
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "20" },
-    seed: { type: "string", default: String(process.pid) },
-    pace: { type: "string", default: "20" },
-    json: { type: "boolean", default: false },
-  },
+const usage = `
+npm run chaos -- [options]: kills the leader of real processes again and again, and counts what came of every message.
+
+  --rounds N   kills; default 20
+  --seed S     what happens between them; default: the process id
+  --pace MS    between two messages; default 20
+  --json       the last line of stdout is the report as one JSON object`;
+const values = optionsOf(usage, {
+  rounds: { type: "string", default: "20" },
+  seed: { type: "string", default: String(process.pid) },
+  pace: { type: "string", default: "20" },
+  json: { type: "boolean", default: false },
 });
 
 function whole(name: string, text: string): number {

@@ -5,16 +5,21 @@
  * Exits 1 when at the end an update was not settled exactly once, the journal is not empty, there is not one leader, or the
  * threads in Telegram are not those that are bound; `faults` says which.
  */
-import { parseArgs } from "node:util";
 import { runSoak } from "../support/line/soak-run.ts";
+import { optionsOf } from "../support/command-line.ts";
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "10" },
-    seed: { type: "string", default: String(process.pid) },
-    pace: { type: "string", default: "40" },
-    json: { type: "boolean", default: false },
-  },
+const usage = `
+npm run soak -- [options]: four real processes under chaos, and what is left of memory, handles and updates at the end.
+
+  --minutes N  how long; default 10
+  --seed S     what happens when; default: the process id
+  --pace MS    between two messages; default 40
+  --json       the last line of stdout is the report as one JSON object`;
+const values = optionsOf(usage, {
+  minutes: { type: "string", default: "10" },
+  seed: { type: "string", default: String(process.pid) },
+  pace: { type: "string", default: "40" },
+  json: { type: "boolean", default: false },
 });
 
 function positive(name: string, text: string): number {

@@ -14,10 +14,10 @@ import { spawn } from "node:child_process";
 import { link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { parseArgs } from "node:util";
 import ts from "typescript";
 import { faults } from "./catalogue.ts";
 import type { Fault, Try, UnitTry } from "./fault.ts";
+import { optionsOf } from "../support/command-line.ts";
 
 interface Verdict {
   readonly fault: string;
@@ -34,13 +34,18 @@ const compilerOptions: ts.CompilerOptions = {
   verbatimModuleSyntax: true,
 };
 
-const { values } = parseArgs({
-  options: {
-    json: { type: "boolean" },
-    only: { type: "string" },
-    jobs: { type: "string", default: "2" },
-    clean: { type: "boolean" },
-  },
+const usage = `
+npm run faults -- [options]: seeds small faults, one at a time, and demands that a check notices each.
+
+  --only TEXT  faults with this in their name
+  --jobs N     so many at once; default 2
+  --clean      every try on faithful sources: none may notice anything
+  --json       the last line of stdout is the result as one JSON object`;
+const values = optionsOf(usage, {
+  json: { type: "boolean" },
+  only: { type: "string" },
+  jobs: { type: "string", default: "2" },
+  clean: { type: "boolean" },
 });
 const chosen = faults.filter(({ name }) => values.only === undefined || name.includes(values.only));
 if (chosen.length === 0) {

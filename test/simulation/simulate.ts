@@ -12,23 +12,32 @@
  */
 import { createHash, randomInt } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { simulateBus } from "../../testing/simulator/bus-world.ts";
 import { calm, type Swarm } from "../../testing/simulator/faults.ts";
 import { simulateLease, type SimulationResult } from "../../testing/simulator/lease-world.ts";
 import type { StagehandOptions, Violation } from "../../testing/simulator/stagehand.ts";
+import { optionsOf } from "../support/command-line.ts";
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: "string" },
-    hours: { type: "string", default: "1" },
-    instances: { type: "string" },
-    world: { type: "string" },
-    trace: { type: "string" },
-    force: { type: "string", default: "{}" },
-    ignore: { type: "string", multiple: true, default: [] },
-    json: { type: "boolean", default: false },
-  },
+const usage = `
+npm run simulate -- [options]: whole instances in virtual time, with faults in everything around them.
+
+  --seed N            the same seed gives the same trace; default: a fresh one, which is printed
+  --hours H           simulated hours; default 1
+  --world lease|bus   one world only: leases alone, or whole instances; default: both
+  --instances N       so many instances
+  --trace FILE        writes every event there
+  --force JSON        fixes options of every round, such as '{"storeBusy":0}'
+  --ignore NAME       only counts violations of this property; may be given several times
+  --json              the last line of stdout is the result as one JSON object`;
+const values = optionsOf(usage, {
+  seed: { type: "string" },
+  hours: { type: "string", default: "1" },
+  instances: { type: "string" },
+  world: { type: "string" },
+  trace: { type: "string" },
+  force: { type: "string", default: "{}" },
+  ignore: { type: "string", multiple: true, default: [] },
+  json: { type: "boolean", default: false },
 });
 
 interface Piece {
