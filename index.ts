@@ -44,6 +44,7 @@ import { Handlers } from "./services/handlers.ts";
 import type { GivenTurn, GivenUpdate, Trouble } from "./services/handlers.ts";
 import { Counts } from "./services/counts.ts";
 import { composeInstance, type ComposedInstance } from "./services/instance.ts";
+import { defaultSeatsMax } from "./services/seats.ts";
 import type { Clock, Ids, Log, Processes, TelegramError } from "./services/ports.ts";
 import type { V1Fleet } from "./services/ports/owner.ts";
 import type { HandoffOutcome } from "./services/handoff.ts";
@@ -289,6 +290,7 @@ function settingsFrom(options: InstanceOptions, { ids, processes, clock, secret 
     host: options.host ?? "updates",
     lease: { ...defaultLeaseTimings, ...options.lease },
     seats: defaultSeatTimings,
+    seatsMax: defaultSeatsMax,
     membership: defaultMembershipTimings,
     pollSeconds: options.pollSeconds ?? 30,
     capabilityMs: 2_500,

@@ -48,6 +48,8 @@ export interface Settings {
   readonly host: "updates" | "turns";
   readonly lease: LeaseTimings;
   readonly seats: SeatTimings;
+  /** Seats of one leadership at once, besides the leader's own; whoever comes beyond is refused. */
+  readonly seatsMax: number;
   readonly membership: MembershipTimings;
   readonly pollSeconds: number;
   readonly capabilityMs: number;

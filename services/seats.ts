@@ -31,13 +31,15 @@ import { takeBackAsLeader } from "./take-back.ts";
 import type { ThreadKeeper } from "./thread-sends.ts";
 
 /** Seats of one leadership. Beyond it registrations are refused: a peer must not be able to fill the memory. */
-export const seatsMax = 5_000;
+export const defaultSeatsMax = 5_000;
 
 interface Seat {
   readonly key: SeatKey;
   readonly actor: Actor<typeof registrationMachine>;
   /** Who waits for the answer to which request. */
   readonly answers: Map<string, (reply: SeatReply) => void>;
+  /** Who was live here last. */
+  instance: InstanceId | null;
 }
 
 /** A follower that can be written to right now. */
@@ -99,6 +101,7 @@ export class Seats {
   }
 
   register(requestId: string, key: SeatKey, follower: Follower): Promise<SeatReply> {
+    const { seatsMax } = this.runtime.settings;
     if (!this.seats.has(key) && this.seats.size >= seatsMax)
       return Promise.resolve({ kind: "refused", reason: `a leader has at most ${String(seatsMax)} seats` });
     return send(this.open(key, null), requestId, { type: "follower.register", requestId, follower });
@@ -230,7 +233,7 @@ export class Seats {
       id: `${settings.me}/seat/${key}`,
       input: { seat: key, epoch: this.epoch, chatId: chatOf(this.runtime), timings: settings.seats, sitter },
     });
-    const seat: Seat = { key, actor, answers: new Map() };
+    const seat: Seat = { key, actor, answers: new Map(), instance: null };
     this.seats.set(key, seat);
     actor.on("*", (fact) => {
       this.onFact(seat, fact);
@@ -241,7 +244,26 @@ export class Seats {
       },
     });
     actor.start();
+    // From here on: at its start it is vacant, too.
+    actor.subscribe((snapshot) => {
+      if (snapshot.status === "active" && snapshot.matches("vacant")) this.forget(seat);
+    });
     return seat;
+  }
+
+  /** A seat that was given up, and of which nobody waits for anything, is opened anew for whoever comes. */
+  private forget(seat: Seat): void {
+    const { key, actor, answers } = seat;
+    if (answers.size > 0 || actor.getSnapshot().context.deferred.length > 0 || this.seats.get(key) !== seat) return;
+    this.seats.delete(key);
+    this.disown(seat);
+    actor.stop();
+  }
+
+  private disown(seat: Seat): void {
+    if (seat.instance !== null && this.seatByInstance.get(seat.instance) === seat.key)
+      this.seatByInstance.delete(seat.instance);
+    seat.instance = null;
   }
 
   private onFact(seat: Seat, fact: RegistrationFact): void {
@@ -260,6 +282,8 @@ export class Seats {
     }
     const instanceId = fact.type === "seat.live" ? fact.sitter.instanceId : fact.instanceId;
     if (fact.type === "seat.live") {
+      if (seat.instance !== instanceId) this.disown(seat);
+      seat.instance = instanceId;
       this.seatByInstance.set(instanceId, seat.key);
       this.displace(seat, fact.sitter);
     }
@@ -350,6 +374,7 @@ export class Seats {
   private onBroken(seat: Seat, reason: string): void {
     this.runtime.ports.stage.log.event("error", "seat-broke", { seat: seat.key, reason });
     this.seats.delete(seat.key);
+    this.disown(seat);
     for (const answer of seat.answers.values()) answer({ kind: "failed", reason });
     this.onChange(seat.key);
   }

@@ -115,6 +115,7 @@ const settingsOf = (own: OwnSettings): Settings => ({
   unprovableAfterMs: null,
   lostThreads: "replace",
   closedThreads: "wait",
+  seatsMax: 5_000,
 });
 
 /** Counts the polls that are open, from the side of the process. */

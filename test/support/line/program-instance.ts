@@ -89,6 +89,7 @@ export async function openProgramInstance(traits: ProgramTraits): Promise<Compos
       unprovableAfterMs: null,
       lostThreads: "replace",
       closedThreads: "wait",
+      seatsMax: 5_000,
     },
     {
       isSecret: sameSecret,

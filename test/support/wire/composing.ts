@@ -20,6 +20,7 @@ export const plainSettings = {
   unprovableAfterMs: null,
   lostThreads: "replace",
   closedThreads: "wait",
+  seatsMax: 5_000,
 } as const;
 
 export const hostOf = (

@@ -32,6 +32,11 @@ export class ManualClock implements Clock {
     if (typeof handle === "number") this.timers.delete(handle);
   }
 
+  /** Timers that run. */
+  get pending(): number {
+    return this.timers.size;
+  }
+
   /** Lets time pass, timer by timer, each with everything that follows from it. */
   async advance(byMs: number): Promise<void> {
     const untilMs = this.passedMs + byMs;
