@@ -14,12 +14,14 @@ import { queueInvariants } from "./invariants/queue.ts";
 import { registrationInvariants } from "./invariants/registration.ts";
 import { journalInvariants, threadStoreInvariants } from "./invariants/store.ts";
 import { threadInvariants } from "./invariants/threads.ts";
+import { wireInvariants } from "./invariants/wire.ts";
 import type { Part, Shown, WorldView } from "./invariants/view.ts";
 
 export type { Invariant } from "./invariants/define.ts";
 export type * from "./invariants/view.ts";
 export type * from "./invariants/store-view.ts";
 export type * from "./invariants/threads-view.ts";
+export type * from "./invariants/wire-view.ts";
 
 export const invariants: readonly Invariant[] = [
   ...leaseInvariants,
@@ -32,6 +34,7 @@ export const invariants: readonly Invariant[] = [
   ...threadStoreInvariants,
   ...journalInvariants,
   ...queueInvariants,
+  ...wireInvariants,
 ];
 
 /** The invariants that a world judges which shows these parts. */

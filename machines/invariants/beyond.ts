@@ -129,35 +129,6 @@ export const bounds: readonly Bound[] = [
 
 export const elsewhere: readonly Elsewhere[] = [
   {
-    ids: ["protocol/P-6"],
-    sentence:
-      "A change of one slot of the v1 owner file leaves the others as they are; our own profiles have a file each.",
-    checks: ["test/unit/store/v1-owner.test.ts"],
-  },
-  {
-    ids: ["protocol/P-7"],
-    sentence:
-      "An owner file that cannot be read, or a guard that cannot be verified, is never changed by taking or letting go.",
-    checks: ["test/unit/store/v1-owner.test.ts", "test/unit/store/sqlite-open.test.ts"],
-  },
-  {
-    ids: ["protocol/P-16"],
-    sentence: "The leader’s stable path changes only by a rename inside the commit of the holder.",
-    checks: ["test/unit/transport/unix-publication.test.ts"],
-  },
-  {
-    ids: ["protocol/P-17", "protocol/P-18"],
-    sentence:
-      "Stopping or recovering an endpoint touches nobody else’s, and only one that nobody stopped is bound again.",
-    checks: ["test/unit/transport/unix-publication.test.ts", "test/unit/transport/memory-network.test.ts"],
-  },
-  {
-    ids: ["protocol/P-20", "protocol/P-21", "protocol/P-22"],
-    sentence:
-      "The request ledger gives an equal request its first answer, lets no other content under the same id in, and forgets nothing that is under way.",
-    checks: ["test/unit/transport/ledger.test.ts"],
-  },
-  {
     ids: ["protocol/P-35"],
     sentence: "The outcome of a heartbeat that comes after its registration is over does nothing.",
     checks: ["test/unit/machines/membership.machine.test.ts"],

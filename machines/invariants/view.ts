@@ -12,6 +12,7 @@ import type { Epoch, Generation, InstanceId, SeatKey, ThreadId, UpdateId } from 
 import type { TakeoverEvidence } from "../lease.rules.ts";
 import type { QueueEntryView, QueueView, StoreStepView, TablesView } from "./store-view.ts";
 import type { ApiCallView, ThreadsView } from "./threads-view.ts";
+import type { EndpointStepView, LedgerStepView, OwnerFileStepView } from "./wire-view.ts";
 
 /** One grant of the lease, with what was true in the world, not in anybody's belief, when it was given. */
 export interface GrantView {
@@ -329,6 +330,12 @@ export interface WorldView {
   /** What instances have in hand. */
   readonly queues: readonly QueueView[];
   readonly queueEntries: readonly QueueEntryView[];
+  /** Those touched since the last look, at least. */
+  readonly ledger: readonly LedgerStepView[];
+  /** Since the last look. */
+  readonly endpointSteps: readonly EndpointStepView[];
+  /** Since the last look. */
+  readonly ownerFileSteps: readonly OwnerFileStepView[];
 }
 
 export type Part = keyof WorldView;

@@ -15,6 +15,7 @@ import { pollingParts } from "../../test/model/worlds/polling.world.ts";
 import { queueParts as queueModelParts } from "../../test/model/worlds/queue.world.ts";
 import { registrationParts } from "../../test/model/worlds/registration.world.ts";
 import { queueParts } from "../../test/property/queue-parts.ts";
+import { endpointParts, ledgerParts, ownerFileParts } from "../../test/property/wire-parts.ts";
 import { dependingOnTheAsker, storeParts } from "../../test/unit/store/store-parts.ts";
 import { busWorldParts } from "../../testing/simulator/bus-world.ts";
 import { leaseWorldParts } from "../../testing/simulator/lease-world.ts";
@@ -33,6 +34,9 @@ export const worlds = [
   ["explorer: queue", queueModelParts],
   ["walks: queue", queueParts],
   ["walks: store", storeParts],
+  ["walks: request ledger", ledgerParts],
+  ["walks: unix endpoints", endpointParts],
+  ["walks: v1 owner file", ownerFileParts],
   ["simulator: lease", leaseWorldParts],
   ["simulator: whole instances", busWorldParts],
 ];

@@ -6,6 +6,7 @@ import { deliveryBreaks, leaseBreaks, registrationBreaks } from "./breaks.ts";
 import { sound } from "./sound.ts";
 import { queueBreaks, storeBreaks } from "./store-breaks.ts";
 import { threadBreaks } from "./thread-breaks.ts";
+import { wireBreaks } from "./wire-breaks.ts";
 
 const breaks = {
   ...leaseBreaks,
@@ -14,6 +15,7 @@ const breaks = {
   ...threadBreaks,
   ...storeBreaks,
   ...queueBreaks,
+  ...wireBreaks,
 };
 // Its keys are the parts.
 const allParts = Object.keys(sound) as Part[];

@@ -15,9 +15,12 @@ import {
 } from "../../../../machines/ids.ts";
 import type {
   ClaimView,
+  EndpointStepView,
   EntryView,
   ExchangeView,
   ForwardView,
+  LedgerStepView,
+  OwnerFileStepView,
   StoreStepView,
   TablesView,
   WorldView,
@@ -150,6 +153,38 @@ export const forward: ForwardView = {
   isCarrierRight: true,
   isDurable: true,
   receipt: { deliveryId: "d1", sourceUpdateId: updateId(1) },
+};
+
+export const repeated: LedgerStepView = {
+  content: "one",
+  remembered: "one",
+  hasRun: false,
+  refusal: null,
+  answer: "yes",
+  answerOfRun: "yes",
+  inFlight: 0,
+};
+export const recovery: EndpointStepView = {
+  what: "recover",
+  by: "leader",
+  before: "first.sock",
+  after: "second.sock",
+  wasReachable: false,
+  commits: [{ owner: "leader", isRename: true, wasStopped: false, from: "first.sock", to: "second.sock" }],
+  isBlocked: false,
+  othersLost: 0,
+  outlivesStop: false,
+};
+const slots = new Map([
+  ["default", "1"],
+  ["work", "2"],
+]);
+export const ownerFileStep: OwnerFileStepView = {
+  slot: "default",
+  before: { file: "text", guard: null, slots },
+  after: { file: "other text", guard: null, slots: new Map([...slots, ["default", "3"]]) },
+  wasReadable: true,
+  wasGuardUnverifiable: false,
 };
 
 const row = { epoch: now, renewals: 3, holder: leader };
@@ -289,4 +324,7 @@ export const sound: WorldView = {
   storeSteps: [step],
   queueEntries: [{ seq: journalSeq(1), ends: 0, isWaiting: true, isCurrent: false }],
   queues: [{ id: follower, items: [], current: null, turns: 0 }],
+  ledger: [repeated, { ...repeated, content: "another", refusal: "collision", answer: "no" }],
+  endpointSteps: [recovery],
+  ownerFileSteps: [ownerFileStep],
 };

@@ -1,0 +1,4 @@
+/** The parts of the view that walks of the wire's own code show: the real ledger, endpoints and owner file. */
+export const ledgerParts = ["ledger"] as const;
+export const endpointParts = ["endpointSteps"] as const;
+export const ownerFileParts = ["ownerFileSteps"] as const;
