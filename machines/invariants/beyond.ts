@@ -134,17 +134,6 @@ export const elsewhere: readonly Elsewhere[] = [
     checks: ["test/unit/machines/membership.machine.test.ts"],
   },
   {
-    ids: ["protocol/P-45", "protocol/P-46"],
-    sentence:
-      "An offer on the wire reaches a recipient only between capable peers under their exact generations, and only the donor’s exact receipt ends it.",
-    checks: ["test/unit/wire/leader-handoff.test.ts", "test/unit/store/contract-offers.ts"],
-  },
-  {
-    ids: ["protocol/P-49"],
-    sentence: "A follower edits and deletes only messages that are written down as its own seat’s.",
-    checks: ["test/unit/machines/calls.rules.test.ts", "test/unit/wire/follower-calls.test.ts"],
-  },
-  {
     ids: ["threads/T-12"],
     sentence: "A thread that Telegram has told of is on disk before anything else is done with it.",
     checks: ["test/unit/store/contract-threads-kept.ts", "test/unit/simulator/thread-crashes.test.ts"],

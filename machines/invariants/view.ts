@@ -12,7 +12,14 @@ import type { Epoch, Generation, InstanceId, SeatKey, ThreadId, UpdateId } from 
 import type { TakeoverEvidence } from "../lease.rules.ts";
 import type { QueueEntryView, QueueView, StoreStepView, TablesView } from "./store-view.ts";
 import type { ApiCallView, ThreadsView } from "./threads-view.ts";
-import type { EndpointStepView, LedgerStepView, OwnerFileStepView } from "./wire-view.ts";
+import type {
+  EndpointStepView,
+  LedgerStepView,
+  MessageChangeView,
+  OfferEndedView,
+  OfferRelayView,
+  OwnerFileStepView,
+} from "./wire-view.ts";
 
 /** One grant of the lease, with what was true in the world, not in anybody's belief, when it was given. */
 export interface GrantView {
@@ -336,6 +343,12 @@ export interface WorldView {
   readonly endpointSteps: readonly EndpointStepView[];
   /** Since the last look. */
   readonly ownerFileSteps: readonly OwnerFileStepView[];
+  /** Since the last look. */
+  readonly offerRelays: readonly OfferRelayView[];
+  /** Since the last look. */
+  readonly offersEnded: readonly OfferEndedView[];
+  /** Since the last look. */
+  readonly messageChanges: readonly MessageChangeView[];
 }
 
 export type Part = keyof WorldView;

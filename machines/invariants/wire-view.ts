@@ -3,6 +3,7 @@
  *
  * Owns: the shapes. Does not own: how they come about, any judgement.
  */
+import type { Generation, InstanceId, SeatKey } from "../ids.ts";
 
 /** A request that a server's ledger was given; shown again once its answer is there. */
 export interface LedgerStepView {
@@ -67,4 +68,38 @@ export interface OwnerFilesView {
   readonly guard: string | null;
   /** The values of all slots, by name, as text; null when the file cannot be read. */
   readonly slots: ReadonlyMap<string, string> | null;
+}
+
+/** One end of an offer, with what its leader knows of it. */
+export interface OfferEndView {
+  readonly id: InstanceId;
+  readonly capabilities: readonly string[];
+  /** What the offer says, and what the leader has acknowledged last. */
+  readonly presented: Generation;
+  readonly acknowledged: Generation;
+}
+
+/** An offer of queued work that arrived at a recipient over the wire. */
+export interface OfferRelayView {
+  /** Whose endpoint it reached, and whom it names. */
+  readonly reached: InstanceId;
+  readonly donorNamed: InstanceId;
+  readonly donor: OfferEndView;
+  readonly recipient: OfferEndView;
+}
+
+/** An offer of queued work as it ended for its donor. */
+export interface OfferEndedView {
+  readonly recipient: SeatKey;
+  /** Its donor takes the work for done. */
+  readonly isTransferred: boolean;
+  /** Seats of others that the store has let accept this work since it was offered. */
+  readonly takenBy: readonly SeatKey[];
+}
+
+/** A message that was edited or deleted at Telegram for a follower. */
+export interface MessageChangeView {
+  readonly by: SeatKey;
+  /** The seat that sent it, under whatever instance; null when none did. */
+  readonly sender: SeatKey | null;
 }

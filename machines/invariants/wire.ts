@@ -1,7 +1,8 @@
 /** Invariants of the wire: the ledger of requests, the leader's stable path, the file of v1 owners. */
+import { capability } from "../wire/constants.ts";
 import { eachOf } from "./define.ts";
 import type { Invariant } from "./define.ts";
-import type { OwnerFileStepView } from "./wire-view.ts";
+import type { OfferEndView, OwnerFileStepView } from "./wire-view.ts";
 
 /** All slots but one, each with its value. */
 function isSameBeside({ slot, before, after }: OwnerFileStepView): boolean {
@@ -9,6 +10,9 @@ function isSameBeside({ slot, before, after }: OwnerFileStepView): boolean {
   const others = new Set([...before.slots.keys(), ...after.slots.keys()].filter((each) => each !== slot));
   return [...others].every((each) => before.slots?.get(each) === after.slots?.get(each));
 }
+
+const isExact = ({ presented, acknowledged }: OfferEndView): boolean => presented === acknowledged;
+const can = ({ capabilities }: OfferEndView, what: string): boolean => capabilities.includes(what);
 
 export const wireInvariants: readonly Invariant[] = [
   eachOf({
@@ -81,5 +85,33 @@ export const wireInvariants: readonly Invariant[] = [
     holds: ({ before, after, wasReadable, wasGuardUnverifiable }) =>
       (wasReadable && !wasGuardUnverifiable) ||
       (before.file === after.file && (!wasGuardUnverifiable || before.guard === after.guard)),
+  }),
+  eachOf({
+    name: "handoff/offeredOnlyToTheAble",
+    ids: ["protocol/P-45"],
+    sentence:
+      "An offer on the wire reaches only the recipient that it names, between two that handle handoffs and keep the same kind of journal, under the exact generations of both, and never its donor.",
+    of: "offerRelays",
+    holds: ({ reached, donorNamed, donor, recipient }) =>
+      reached === recipient.id &&
+      donorNamed === donor.id &&
+      donor.id !== recipient.id &&
+      [donor, recipient].every((end) => isExact(end) && can(end, capability.queueHandoff)) &&
+      can(donor, capability.sharedStore) === can(recipient, capability.sharedStore),
+  }),
+  eachOf({
+    name: "handoff/doneOnlyWhenTaken",
+    ids: ["protocol/P-46"],
+    sentence: "A donor takes offered work for handed over only when the store has let its recipient have it.",
+    of: "offersEnded",
+    holds: ({ recipient, isTransferred, takenBy }) => !isTransferred || takenBy.includes(recipient),
+  }),
+  eachOf({
+    name: "call/changesOnlyItsOwnMessages",
+    ids: ["protocol/P-49"],
+    sentence:
+      "A follower edits and deletes only messages that its own seat has sent, under this generation or an earlier one.",
+    of: "messageChanges",
+    holds: ({ by, sender }) => by === sender,
   }),
 ];

@@ -15,7 +15,13 @@ import { pollingParts } from "../../test/model/worlds/polling.world.ts";
 import { queueParts as queueModelParts } from "../../test/model/worlds/queue.world.ts";
 import { registrationParts } from "../../test/model/worlds/registration.world.ts";
 import { queueParts } from "../../test/property/queue-parts.ts";
-import { endpointParts, ledgerParts, ownerFileParts } from "../../test/property/wire-parts.ts";
+import {
+  endpointParts,
+  handoverParts,
+  ledgerParts,
+  ownerFileParts,
+  peerParts,
+} from "../../test/property/wire-parts.ts";
 import { dependingOnTheAsker, storeParts } from "../../test/unit/store/store-parts.ts";
 import { busWorldParts } from "../../testing/simulator/bus-world.ts";
 import { leaseWorldParts } from "../../testing/simulator/lease-world.ts";
@@ -37,6 +43,8 @@ export const worlds = [
   ["walks: request ledger", ledgerParts],
   ["walks: unix endpoints", endpointParts],
   ["walks: v1 owner file", ownerFileParts],
+  ["walks: leader and followers", peerParts],
+  ["walks: handoffs", handoverParts],
   ["simulator: lease", leaseWorldParts],
   ["simulator: whole instances", busWorldParts],
 ];

@@ -9,7 +9,8 @@
  */
 import { openMemoryStore, MemoryDatabase } from "../../../adapters/store/memory/index.ts";
 import { journalSeq, updateId } from "../../../machines/ids.ts";
-import type { Epoch, JournalSeq } from "../../../machines/ids.ts";
+import type { Epoch, InstanceId, JournalSeq, SeatKey } from "../../../machines/ids.ts";
+import type { OfferEndedView } from "../../../machines/invariants.ts";
 import { laneOfThread, readUpdate } from "../../../machines/updates.rules.ts";
 import { Handoffs } from "../../../services/handoff.ts";
 import type { HandoffOutcome } from "../../../services/handoff.ts";
@@ -43,6 +44,9 @@ export class HandoffLine {
   readonly runs: Run[] = [];
   /** Offers by how they ended. */
   readonly ends: Record<HandoffOutcome["kind"], number> = { transferred: 0, kept: 0 };
+  /** Work that the store has let somebody accept, in order. */
+  readonly accepts: { readonly seq: JournalSeq; readonly seat: SeatKey; readonly instanceId: InstanceId }[] = [];
+  private ended: OfferEndedView[] = [];
   /** Requests fail with this chance. */
   faults = 0;
   epoch: Epoch | null = null;
@@ -51,7 +55,27 @@ export class HandoffLine {
   constructor(clock: ManualClock, random: Random) {
     this.clock = clock;
     this.random = random;
-    this.plain = openMemoryStore({ database: new MemoryDatabase("line"), clock });
+    const store = openMemoryStore({ database: new MemoryDatabase("line"), clock });
+    const accept: Store["offers"]["accept"] = async (request) => {
+      const answer = await store.offers.accept(request);
+      const { seat, instanceId } = request.recipient;
+      if (answer.kind === "accepted")
+        for (const { entry } of answer.entries) this.accepts.push({ seq: entry.seq, seat, instanceId });
+      return answer;
+    };
+    this.plain = { ...store, offers: { ...store.offers, accept } };
+  }
+
+  /** An offer has ended for its donor. */
+  noteEnd(end: OfferEndedView): void {
+    this.ended.push(end);
+  }
+
+  /** Offers that have ended since the last look. */
+  takeEnded(): readonly OfferEndedView[] {
+    const taken = this.ended;
+    this.ended = [];
+    return taken;
   }
 
   async open(seats: number): Promise<void> {
@@ -169,6 +193,7 @@ interface DeskTraits {
 export class Desk {
   readonly seat: number;
   readonly number: number;
+  private readonly instanceId: InstanceId;
   private readonly queue: Queue;
   private readonly handoffs: Handoffs;
   isAlive = true;
@@ -181,6 +206,7 @@ export class Desk {
     this.line = line;
     this.seat = seat;
     this.number = number;
+    this.instanceId = the.instance(process);
     const place = {
       seat: the.seat(seat),
       generation: the.generation(`g${process}`),
@@ -237,8 +263,12 @@ export class Desk {
 
   /** Offers what waits here to whoever sits on a seat. */
   async offer(id: string, seat: number): Promise<void> {
-    const { kind } = await this.handoffs.offer(journalSeq(Number(id)), the.seat(seat));
+    const { accepts } = this.line;
+    const [seq, recipient, before] = [journalSeq(Number(id)), the.seat(seat), accepts.length];
+    const { kind } = await this.handoffs.offer(seq, recipient);
     this.line.ends[kind] += 1;
+    const taken = accepts.slice(before).filter((each) => each.seq === seq && each.instanceId !== this.instanceId);
+    this.line.noteEnd({ recipient, isTransferred: kind === "transferred", takenBy: taken.map((each) => each.seat) });
   }
 
   /** Dead at once: what it has asked of the store may still be carried out. */

@@ -175,6 +175,13 @@ export const recovery: EndpointStepView = {
   othersLost: 0,
   outlivesStop: false,
 };
+const end = { capabilities: ["queue-handoff-v1"], presented: current, acknowledged: current };
+export const relay: WorldView["offerRelays"][number] = {
+  reached: follower,
+  donorNamed: stranger,
+  donor: { id: stranger, ...end },
+  recipient: { id: follower, ...end },
+};
 const slots = new Map([
   ["default", "1"],
   ["work", "2"],
@@ -327,4 +334,10 @@ export const sound: WorldView = {
   ledger: [repeated, { ...repeated, content: "another", refusal: "collision", answer: "no" }],
   endpointSteps: [recovery],
   ownerFileSteps: [ownerFileStep],
+  offerRelays: [relay],
+  offersEnded: [
+    { recipient: seat, isTransferred: true, takenBy: [seat] },
+    { recipient: seat, isTransferred: false, takenBy: [] },
+  ],
+  messageChanges: [{ by: seat, sender: seat }],
 };

@@ -1,11 +1,12 @@
 /** For each invariant of the wire: the smallest change of a sound world that breaks it. */
 import type { EndpointStepView, LedgerStepView, OwnerFileStepView } from "../../../../machines/invariants.ts";
 import type { Breaks } from "./breaks.ts";
-import { ownerFileStep, recovery, repeated } from "./sound.ts";
+import { leader, old, otherSeat, ownerFileStep, recovery, relay, repeated, seat } from "./sound.ts";
 
 const withLine = (over: Partial<LedgerStepView>) => ({ ledger: [{ ...repeated, ...over }] });
 const withEndpoint = (over: Partial<EndpointStepView>) => ({ endpointSteps: [{ ...recovery, ...over }] });
 const withOwnerFile = (over: Partial<OwnerFileStepView>) => ({ ownerFileSteps: [{ ...ownerFileStep, ...over }] });
+const withRelay = (over: Partial<typeof relay>) => ({ offerRelays: [{ ...relay, ...over }] });
 const [commit] = recovery.commits;
 if (commit === undefined) throw new Error("the sound recovery has a commit");
 
@@ -48,5 +49,24 @@ export const wireBreaks: Breaks = {
       before: { ...ownerFileStep.after, guard: "nobody’s" },
       after: ownerFileStep.after,
     }),
+  ],
+  "handoff/offeredOnlyToTheAble": [
+    withRelay({ reached: leader }),
+    withRelay({ donorNamed: leader }),
+    withRelay({ donor: { ...relay.donor, presented: old } }),
+    withRelay({ recipient: { ...relay.recipient, acknowledged: old } }),
+    withRelay({ donor: { ...relay.donor, capabilities: [] } }),
+    withRelay({
+      recipient: { ...relay.recipient, capabilities: [...relay.recipient.capabilities, "partyline-store-v1"] },
+    }),
+    withRelay({ donor: relay.recipient, donorNamed: relay.recipient.id }),
+  ],
+  "handoff/doneOnlyWhenTaken": [
+    { offersEnded: [{ recipient: seat, isTransferred: true, takenBy: [] }] },
+    { offersEnded: [{ recipient: seat, isTransferred: true, takenBy: [otherSeat] }] },
+  ],
+  "call/changesOnlyItsOwnMessages": [
+    { messageChanges: [{ by: seat, sender: otherSeat }] },
+    { messageChanges: [{ by: seat, sender: null }] },
   ],
 };
