@@ -206,8 +206,11 @@ export function provideMembership(runtime: Runtime, receiver: Receiver) {
         const outcome = await ask(runtime, { kind: "follower.heartbeat", generation, timeoutMs: timeoutMs.heartbeat });
         if (outcome.kind !== "answered") return { kind: "unreachable", reason: outcome.reason };
         if (!outcome.ack.ok) return { kind: "refused", reason: refusalText(outcome.ack) };
+        // An answer to a registration that is over changes nothing (protocol P-35); whoever asked has gone on.
+        if (currentLink(runtime, generation) === null)
+          return { kind: "unreachable", reason: "the registration is over" };
         // Kept when the registration is lost: it tells who goes first when the leader is gone.
-        if (currentLink(runtime, generation) !== null) runtime.board.roster = readRoster(outcome.ack.result);
+        runtime.board.roster = readRoster(outcome.ack.result);
         desk.receiver.resume();
         return { kind: "alive" };
       }),

@@ -129,11 +129,6 @@ export const bounds: readonly Bound[] = [
 
 export const elsewhere: readonly Elsewhere[] = [
   {
-    ids: ["protocol/P-35"],
-    sentence: "The outcome of a heartbeat that comes after its registration is over does nothing.",
-    checks: ["test/unit/machines/membership.machine.test.ts"],
-  },
-  {
     ids: ["threads/T-12"],
     sentence: "A thread that Telegram has told of is on disk before anything else is done with it.",
     checks: ["test/unit/store/contract-threads-kept.ts", "test/unit/simulator/thread-crashes.test.ts"],

@@ -14,6 +14,7 @@ import type { QueueEntryView, QueueView, StoreStepView, TablesView } from "./sto
 import type { ApiCallView, ThreadsView } from "./threads-view.ts";
 import type {
   EndpointStepView,
+  HeartbeatEndView,
   LedgerStepView,
   MessageChangeView,
   OfferEndedView,
@@ -349,6 +350,8 @@ export interface WorldView {
   readonly offersEnded: readonly OfferEndedView[];
   /** Since the last look. */
   readonly messageChanges: readonly MessageChangeView[];
+  /** Since the last look. */
+  readonly heartbeatEnds: readonly HeartbeatEndView[];
 }
 
 export type Part = keyof WorldView;

@@ -103,3 +103,14 @@ export interface MessageChangeView {
   /** The seat that sent it, under whatever instance; null when none did. */
   readonly sender: SeatKey | null;
 }
+
+/** The outcome of a heartbeat, as it came to whoever had sent it. */
+export interface HeartbeatEndView {
+  readonly by: InstanceId;
+  /** The registration that it was sent for, and the one that its sender had when the outcome came; null = none. */
+  readonly generation: Generation;
+  readonly current: Generation | null;
+  /** All that a heartbeat may change, just before the outcome came and once it was taken up, in text. */
+  readonly before: string;
+  readonly after: string;
+}

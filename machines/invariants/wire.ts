@@ -114,4 +114,11 @@ export const wireInvariants: readonly Invariant[] = [
     of: "messageChanges",
     holds: ({ by, sender }) => by === sender,
   }),
+  eachOf({
+    name: "membership/lateHeartbeatChangesNothing",
+    ids: ["protocol/P-35"],
+    sentence: "The outcome of a heartbeat that comes when its registration is over changes nothing.",
+    of: "heartbeatEnds",
+    holds: ({ generation, current, before, after }) => generation === current || before === after,
+  }),
 ];

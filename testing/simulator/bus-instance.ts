@@ -32,7 +32,7 @@ import type { Settings } from "../../services/runtime.ts";
 import type { CallLedger } from "./bus-calls.ts";
 import type { SimulatedHost } from "./bus-host.ts";
 import type { ExchangeWatch, Server } from "./bus-exchanges.ts";
-import { createSides } from "./bus-sides.ts";
+import { createSides, type Sides } from "./bus-sides.ts";
 import type { HostClock } from "./clock.ts";
 import { createIds } from "./ids.ts";
 import { transportOf } from "./network.ts";
@@ -56,6 +56,7 @@ export interface BusInstance {
   readonly roleView: () => RoleView;
   readonly leaderSide: () => LeaderSideView;
   readonly followerSide: () => FollowerSideView;
+  readonly heartbeatEnds: Sides["heartbeatEnds"];
   readonly permit: () => { readonly epoch: Epoch; readonly remainingMs: number } | null;
   /** Writes into its thread by itself, unless it is still at it. */
   readonly say: () => void;
@@ -235,8 +236,16 @@ function registrationIn(snapshot: unknown): { readonly seat: SeatKey; readonly g
 const leadsUnder = (snapshot: SnapshotFrom<typeof instanceMachine>): Epoch | null =>
   snapshot.matches({ online: "leading" }) ? snapshot.context.epoch : null;
 
+interface Watched {
+  readonly id: InstanceId;
+  readonly seats: SeatsPeephole;
+  readonly composed: () => ComposedInstance;
+  /** The registration that its membership chart believes in. */
+  readonly registered: () => ReturnType<typeof registrationIn>;
+}
+
 /** Stands around the endpoints and the requests of one instance, which is composed a moment later. */
-function watchSides(traits: BusInstanceTraits, id: InstanceId, seats: SeatsPeephole, composed: () => ComposedInstance) {
+function watchSides(traits: BusInstanceTraits, { id, seats, composed, registered }: Watched) {
   const { exchanges, isReady } = traits;
   const { leaderAddress } = traits.network.transport(traits.name);
   const server: Server = {
@@ -250,8 +259,13 @@ function watchSides(traits: BusInstanceTraits, id: InstanceId, seats: SeatsPeeph
   };
   const isAllThere = () =>
     isReady(composed().actor.getSnapshot().context.seat, new Set(seats.seats().map((each) => each.seat)), id);
+  const standing = () => {
+    const { leader, place, roster } = composed().runtime.board;
+    const { value } = composed().actor.getSnapshot();
+    return JSON.stringify([leader?.generation, place?.generation, place?.thread?.target, roster, value, registered()]);
+  };
   return {
-    sides: createSides({ server, exchanges, leaderAddress, isReady: isAllThere }),
+    sides: createSides({ server, exchanges, leaderAddress, isReady: isAllThere, standing }),
     serve: (inner: RequestHandler, address: string) =>
       traits.serve(exchanges.serve(inner, server, address === leaderAddress ? "leader" : "follower")),
   };
@@ -268,7 +282,8 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
   const lease = createPeephole(`${id}/lease`);
   const membership = createPeephole(`${id}/membership`);
   const seats = createSeatsPeephole(id);
-  const { sides, serve } = watchSides(traits, id, seats, () => composed);
+  const registered = () => registrationIn(membership.snapshot());
+  const { sides, serve } = watchSides(traits, { id, seats, composed: () => composed, registered });
   const composed: ComposedInstance = composeInstance(
     {
       stage: {
@@ -316,7 +331,7 @@ function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
     telegram,
     sides,
     holds: () => heldEpoch(lease.snapshot()),
-    registered: () => registrationIn(membership.snapshot()),
+    registered,
   };
 }
 
@@ -364,6 +379,7 @@ export function startBusInstance(traits: BusInstanceTraits): BusInstance {
     }),
     roleView: () => ({ id, holds: holds(), leadsUnder: leadsUnder(actor.getSnapshot()) }),
     leaderSide: () => sides.leader(telegram.open()),
+    heartbeatEnds: () => sides.heartbeatEnds(),
     followerSide: () => sides.follower(actor.getSnapshot().matches({ online: "following" }) ? registered() : null),
     say() {
       if (word === "open") return;

@@ -5,7 +5,7 @@
  * Invariant: watching changes nothing.
  */
 import type { Generation } from "../../machines/ids.ts";
-import type { EndpointView, FollowerSideView, LeaderSideView } from "../../machines/invariants.ts";
+import type { EndpointView, FollowerSideView, HeartbeatEndView, LeaderSideView } from "../../machines/invariants.ts";
 import type { RequestEnvelope } from "../../machines/wire/envelopes.ts";
 import type { Endpoint, RequestOutcome } from "../../services/ports.ts";
 import type { ExchangeWatch, Server } from "./bus-exchanges.ts";
@@ -21,6 +21,8 @@ export interface Sides {
   readonly onListen: (endpoint: Endpoint) => Endpoint;
   readonly leader: (polls: number) => LeaderSideView;
   readonly follower: (registered: Registered) => FollowerSideView;
+  /** Heartbeats that have ended since the last look. To be looked at before anything else comes to the instance. */
+  readonly heartbeatEnds: () => readonly HeartbeatEndView[];
 }
 
 type Registered = Omit<NonNullable<FollowerSideView["registered"]>, "isAcknowledged"> | null;
@@ -31,6 +33,8 @@ export interface SidesTraits {
   readonly leaderAddress: string;
   /** Whether all is there that must be there before the leader's endpoint. */
   readonly isReady: () => boolean;
+  /** All that a heartbeat may change. */
+  readonly standing: () => string;
 }
 
 /** Requests under way, by what they are and by their generation. */
@@ -52,8 +56,32 @@ function createInFlight() {
   };
 }
 
-export function createSides({ server, exchanges, leaderAddress, isReady }: SidesTraits): Sides {
+/** Heartbeats as they end, with what stood just before whoever sent them hears of it. */
+function createHeartbeatEnds({ server, standing }: SidesTraits) {
+  let ends: Omit<HeartbeatEndView, "after">[] = [];
+  return {
+    note(generation: Generation | undefined, outcome: Promise<RequestOutcome>) {
+      if (generation === undefined) return;
+      const end = () => {
+        const current = server.membership()?.generation ?? null;
+        ends.push({ by: server.id, generation, current, before: standing() });
+      };
+      outcome.then(end, end);
+    },
+    take(): readonly HeartbeatEndView[] {
+      if (ends.length === 0) return [];
+      const after = standing();
+      const taken = ends.map((each) => ({ ...each, after }));
+      ends = [];
+      return taken;
+    },
+  };
+}
+
+export function createSides(traits: SidesTraits): Sides {
+  const { server, exchanges, leaderAddress, isReady } = traits;
   const inFlight = createInFlight();
+  const heartbeats = createHeartbeatEnds(traits);
   let endpoints: WatchedEndpoint[] = [];
   const entries = (): LeaderSideView["entries"] =>
     server.seats.seats().flatMap(({ seat, sitter, isLive }) => {
@@ -71,9 +99,10 @@ export function createSides({ server, exchanges, leaderAddress, isReady }: Sides
   return {
     onRequest(request, outcome) {
       exchanges.noteSend(request, server);
-      if (request.kind === "follower.heartbeat")
+      if (request.kind === "follower.heartbeat") {
         inFlight.note(`heartbeat ${generationText(request.registrationGeneration)}`, outcome);
-      else if (request.kind === "follower.register") inFlight.note("registration", outcome);
+        heartbeats.note(request.registrationGeneration, outcome);
+      } else if (request.kind === "follower.register") inFlight.note("registration", outcome);
     },
     onListen(endpoint) {
       if (endpoint.address !== leaderAddress) return endpoint;
@@ -90,6 +119,7 @@ export function createSides({ server, exchanges, leaderAddress, isReady }: Sides
         },
       };
     },
+    heartbeatEnds: () => heartbeats.take(),
     leader: (polls) => ({
       id: server.id,
       leadsUnder: server.leadsUnder(),

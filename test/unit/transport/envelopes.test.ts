@@ -15,6 +15,7 @@ import {
   forwardMessage,
   heartbeat,
   offer,
+  okAck,
   register,
 } from "./support/envelopes.ts";
 
@@ -269,4 +270,26 @@ test("protocol/S-18, A-4: a secret of equal length but different, shorter, or mi
   expect(sameSecret(undefined, auth)).toBe(false);
   expect(sameSecret(auth, undefined)).toBe(false);
   expect(sameSecret("", "")).toBe(false);
+});
+
+test("protocol/W-14: the order of keys means nothing to the parser, at any depth but where a value is passed through as it is", () => {
+  const turned = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(turned);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value)
+        .reverse()
+        .map(([key, each]) => [key, turned(each)]),
+    );
+  };
+  for (const envelope of [register("r"), heartbeat("h"), callApi("c", [{ a: 1, b: { c: 2, d: 3 } }]), offer("o")]) {
+    const line = JSON.stringify(turned(envelope));
+    expect(line).not.toBe(JSON.stringify(envelope));
+    expect(parseEnvelope(line)).toEqual(envelope);
+  }
+  // One request sent twice is the same one, unless free-form parts differ (W-22).
+  const said = (line: string) => fingerprintOf(parseEnvelope(line) ?? okAck(heartbeat("none")));
+  expect(said(JSON.stringify(turned(heartbeat("h"))))).toBe(said(JSON.stringify(heartbeat("h"))));
+  const call = callApi("c", [{ a: 1, b: 2 }]);
+  expect(said(JSON.stringify(turned(call)))).not.toBe(said(JSON.stringify(call)));
 });

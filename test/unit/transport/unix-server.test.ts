@@ -99,7 +99,7 @@ describe("framing at a live endpoint", () => {
   });
 });
 
-describe("protocol/O-24: limits", () => {
+describe("protocol/W-12 with the limits of O-24 in its place", () => {
   test("a line above 16 MiB destroys its connection, is counted, and no neighbour notices", async () => {
     await harness.serve();
     const link = await harness.dial();

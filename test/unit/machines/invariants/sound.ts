@@ -340,4 +340,8 @@ export const sound: WorldView = {
     { recipient: seat, isTransferred: false, takenBy: [] },
   ],
   messageChanges: [{ by: seat, sender: seat }],
+  heartbeatEnds: [
+    { by: follower, generation: current, current, before: "a", after: "b" },
+    { by: follower, generation: old, current, before: "a", after: "a" },
+  ],
 };

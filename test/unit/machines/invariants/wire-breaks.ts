@@ -69,4 +69,7 @@ export const wireBreaks: Breaks = {
     { messageChanges: [{ by: seat, sender: otherSeat }] },
     { messageChanges: [{ by: seat, sender: null }] },
   ],
+  "membership/lateHeartbeatChangesNothing": [
+    { heartbeatEnds: [{ by: leader, generation: old, current: null, before: "a", after: "b" }] },
+  ],
 };
