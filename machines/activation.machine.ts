@@ -32,7 +32,7 @@ export * from "./activation.contract.ts";
 /**
  * While our thread is provisioned. On the way out a call may be under way that makes a thread: its answer is waited for, so
  * that the thread is our seat's and not nobody's. Nothing else leads out of there: who is to stop is not rolled back to
- * begin anew, and a newer epoch does not make a stop forgotten.
+ * begin anew, and neither a newer epoch nor another person who is paired makes a stop forgotten.
  */
 const untilAnswered = {
   initial: "wanted",
@@ -46,6 +46,8 @@ const untilAnswered = {
         "polling.fenced": {},
         "dispatcher.fenced": {},
         "reconciliation.fenced": {},
+        "pairing.known": {},
+        "pairing.missing": {},
       },
       after: { quiesceLimit: "#activation.stopped" },
     },

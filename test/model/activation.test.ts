@@ -15,6 +15,12 @@ describe("the world of a leadership", { timeout: 30_000 }, () => {
     expect([result.violations, result.exhaustive]).toEqual([[], true]);
   });
 
+  it("who is to stop stops, though meanwhile nobody is paired, or somebody else", () => {
+    const bounds = { ...quietActivation, doubts: 1, pairings: 1, stops: 1, fences: 1 } as const;
+    const result = explore(activationWorld(bounds));
+    expect([result.violations, result.exhaustive]).toEqual([[], true]);
+  });
+
   it("it serves, or is fenced off, once faults have stopped", () => {
     const bounds = { ...quietActivation, topics: "later", losses: 1, breaks: 1, deletions: 1, fences: 1 } as const;
     expect(checkLiveness(explore(activationWorld(bounds))).starved).toBeNull();

@@ -41,6 +41,8 @@ const lateOnTheWayOut = [
   "polling.fenced",
   "dispatcher.fenced",
   "reconciliation.fenced",
+  "pairing.known",
+  "pairing.missing",
 ];
 const heldAlready = "whoever listens says so once, and so does whoever stops listening";
 const ownerHeard = ["granted", "renewed", "lost", "troubled", "released"];

@@ -257,6 +257,7 @@ export const worlds: readonly CheckedWorld[] = [
     doubts: 2,
     breaks: 1,
     words: 1,
+    pairings: 1,
     fences: 1,
     stops: 2,
   }),

@@ -1,7 +1,7 @@
 /** The activation chart: the order of becoming leader, rollback, classic, and the switch to the bus. */
 import { describe, expect, it } from "vitest";
 import { activationMachine } from "../../../machines/activation.machine.ts";
-import { updateId } from "../../../machines/ids.ts";
+import { chatId, updateId } from "../../../machines/ids.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { chat, me, mySeat, thread } from "../../support/charts/samples.ts";
 import {
@@ -329,6 +329,7 @@ describe("stopping is leaving", () => {
       const late = ["polling.fenced", "dispatcher.fenced", "reconciliation.fenced"] as const;
       const chart = reached().send(stop).send(broke).send({ type: "endpoint.failed", reason: "no socket" });
       for (const type of late) chart.send({ type });
+      chart.send({ type: "pairing.missing" }).send({ type: "pairing.known", chatId: chatId(99) });
       expect(chart.timers).toEqual({ quiesceLimit: 1_000 });
       expect(chart.answer("provisioning", { kind: "fenced" }).status).toBe("done");
     },
