@@ -6,7 +6,7 @@
 import { createInterface } from "node:readline/promises";
 import { openDeadLetters } from "../index.ts";
 import type { DeadLetter, DeadLetterOutcome, DeadLetters } from "../index.ts";
-import { lineOf } from "./line.ts";
+import { closing, lineOf } from "./line.ts";
 import { UsageError } from "./options.ts";
 import type { LineFlags } from "./options.ts";
 
@@ -42,14 +42,8 @@ export function deadText(letters: readonly DeadLetter[]): string {
   return ["dead letters", ...(letters.length === 0 ? ["  none"] : letters.flatMap(letterLines))].join("\n");
 }
 
-async function withLetters(flags: DeadFlags, use: (letters: DeadLetters) => Promise<number>): Promise<number> {
-  const letters = await openDeadLetters(lineOf(flags));
-  try {
-    return await use(letters);
-  } finally {
-    await letters.close();
-  }
-}
+const withLetters = (flags: DeadFlags, use: (letters: DeadLetters) => Promise<number>): Promise<number> =>
+  closing(openDeadLetters(lineOf(flags)), use);
 
 export const listDead = (flags: DeadFlags): Promise<number> =>
   withLetters(flags, async (letters) => {

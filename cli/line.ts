@@ -13,6 +13,19 @@ export const lineOf = (flags: LineFlags) => ({
   ...(flags.profile === undefined ? {} : { profile: flags.profile }),
 });
 
+/** Uses what was opened, and closes it whatever comes of that. */
+export async function closing<Opened extends { close(): Promise<void> }, Result>(
+  opening: Promise<Opened>,
+  use: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  const opened = await opening;
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
 /** A seat by its key, or by the name at its end when only one seat has it. */
 export function seatOf(status: LineStatus, text: string): string {
   const known = [

@@ -6,7 +6,7 @@
 import { systemClock } from "../adapters/host/clock.ts";
 import { openPairing } from "../index.ts";
 import type { Pairing, PairingReply, PairingState } from "../index.ts";
-import { lineOf } from "./line.ts";
+import { closing, lineOf } from "./line.ts";
 import type { LineFlags } from "./options.ts";
 
 export type PairFlags = LineFlags & { readonly json?: boolean };
@@ -27,14 +27,8 @@ export function pairingText({ paired, requests }: PairingState, nowMs: number): 
   ].join("\n");
 }
 
-async function withPairing(flags: PairFlags, use: (pairing: Pairing) => Promise<number>): Promise<number> {
-  const pairing = await openPairing(lineOf(flags));
-  try {
-    return await use(pairing);
-  } finally {
-    await pairing.close();
-  }
-}
+const withPairing = (flags: PairFlags, use: (pairing: Pairing) => Promise<number>): Promise<number> =>
+  closing(openPairing(lineOf(flags)), use);
 
 export const listPairing = (flags: PairFlags): Promise<number> =>
   withPairing(flags, async (pairing) => {

@@ -6,7 +6,7 @@
 import { systemClock } from "../adapters/host/clock.ts";
 import { openLine } from "../index.ts";
 import type { LineView, LineWork } from "../index.ts";
-import { lineOf, seatOf } from "./line.ts";
+import { closing, lineOf, seatOf } from "./line.ts";
 import { UsageError } from "./options.ts";
 import type { LineFlags } from "./options.ts";
 
@@ -39,14 +39,8 @@ export const queueText = (works: readonly LineWork[], nowMs: number): string =>
     ...(works.length === 0 ? ["  nothing waits"] : works.map((work) => lineFor(work, nowMs))),
   ].join("\n");
 
-async function withLine(flags: LineFlags, use: (line: LineView) => Promise<number>): Promise<number> {
-  const line = await openLine(lineOf(flags));
-  try {
-    return await use(line);
-  } finally {
-    await line.close();
-  }
-}
+const withLine = (flags: LineFlags, use: (line: LineView) => Promise<number>): Promise<number> =>
+  closing(openLine(lineOf(flags)), use);
 
 export const listQueue = (flags: QueueFlags): Promise<number> =>
   withLine(flags, async ({ queue }) => {

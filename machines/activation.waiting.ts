@@ -4,6 +4,7 @@
  * Owns: the states of that. Does not own: what comes after (`activation.machine.ts`).
  */
 import { assign, emit } from "xstate";
+import { unpairedText } from "./pairing.rules.ts";
 import { chart, doubtOnConflict, epochOnly, troubled } from "./activation.setup.ts";
 
 /** Nobody is known who may write to the bot. */
@@ -16,7 +17,7 @@ export const pairingState = chart.createStateConfig({
       on: {
         "pairing.missing": {
           target: "polled",
-          actions: emit(troubled("unpaired", "nobody is paired: write to the bot, then run partyline pair CODE")),
+          actions: emit(troubled("unpaired", unpairedText)),
         },
       },
     },

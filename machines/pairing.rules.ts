@@ -118,6 +118,9 @@ export function readCode(text: string): string {
   return plain.length === codeLength ? `${plain.slice(0, codeLength / 2)}-${plain.slice(codeLength / 2)}` : plain;
 }
 
+/** What an operator is told while nobody is paired. */
+export const unpairedText = "nobody is paired: write to the bot, then run partyline pair CODE";
+
 /** What the person is told who asks. */
 export const pairingText = (code: string): string =>
   "This bot belongs to nobody yet. If it is yours, run this on the machine where its agents run:\n\n" +

@@ -8,10 +8,10 @@
  * is tried; where it does not know, or never learns that the thread was opened, it is tried again less and less often.
  */
 import type { ApiCall } from "../machines/calls.rules.ts";
-import { wordOnThread } from "../machines/threads.rules.ts";
 import type { CallOutcome, Clock, Log } from "./ports.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime } from "./runtime.ts";
+import { threadWordIn } from "./thread-word.ts";
 
 /** Calls that wait; what exceeds it is made at once, and refused as Telegram refuses it. */
 export const heldCallsMax = 1_000;
@@ -25,9 +25,6 @@ interface Held {
   readonly make: () => Promise<CallOutcome>;
   readonly end: (outcome: CallOutcome) => void;
 }
-
-const saysClosed = (outcome: CallOutcome): boolean =>
-  outcome.kind === "rejected" && wordOnThread(outcome.error.description) === "closed";
 
 /** Calls that put something into the thread; edits and button answers work in a closed one, too. */
 const isHeld = ({ method }: ApiCall): boolean => /^(send(?!ChatAction)|copyMessage|forwardMessage)/i.test(method);
@@ -57,7 +54,7 @@ export class HeldCalls {
     if (this.held.length >= heldCallsMax) return make();
     if (this.held.length === 0) {
       const outcome = await make();
-      if (!saysClosed(outcome)) return outcome;
+      if (threadWordIn(outcome) !== "closed") return outcome;
     }
     return new Promise((resolve) => {
       this.keep({ order, make, end: resolve });
@@ -82,7 +79,7 @@ export class HeldCalls {
       const [first] = this.held;
       if (first === undefined) return;
       const outcome = this.sight.isOver() ? over : await first.make();
-      if (saysClosed(outcome)) {
+      if (threadWordIn(outcome) === "closed") {
         pauseMs = Math.min(tryEveryMaxMs, pauseMs * 2);
         continue;
       }

@@ -5,6 +5,7 @@
  */
 import type { IdentifyAnswer } from "../machines/activation.contract.ts";
 import type { Epoch } from "../machines/ids.ts";
+import { unpairedText } from "../machines/pairing.rules.ts";
 import type { PollingFact } from "../machines/polling.machine.ts";
 import { Repeats } from "./repeats.ts";
 import { audienceOf } from "./runtime.ts";
@@ -14,7 +15,7 @@ import type { Runtime, TopicsJudge } from "./runtime.ts";
 export const healthOf = {
   ok: "ok",
   topicsOff: "topics are off in the chat: what threads have to say goes to the main chat",
-  unpaired: "nobody is paired: write to the bot, then run partyline pair CODE",
+  unpaired: unpairedText,
   conflict: "conflict: another poller",
   webhook: "a webhook is set; it is being removed",
   unauthorized: "token rejected",
@@ -26,6 +27,8 @@ export const healthOf = {
   store: "store not writable",
 } as const;
 
+type Health = (typeof healthOf)[keyof typeof healthOf];
+
 /** At most one note a second, unless the health changed. */
 const noteEveryMs = 1_000;
 
@@ -34,7 +37,7 @@ export function createPollingNotes(runtime: Runtime, epoch: Epoch) {
   const { store, stage } = runtime.ports;
   let noted: { readonly health: string; readonly atMs: number } | null = null;
   let okAtMs: number | null = null;
-  return (health: (typeof healthOf)[keyof typeof healthOf]): void => {
+  return (health: Health): void => {
     const nowMs = stage.clock.nowMs();
     if (health === healthOf.ok || health === healthOf.topicsOff || health === healthOf.unpaired) okAtMs = nowMs;
     if (noted !== null && noted.health === health && nowMs - noted.atMs < noteEveryMs) return;
@@ -44,8 +47,6 @@ export function createPollingNotes(runtime: Runtime, epoch: Epoch) {
     });
   };
 }
-
-type Health = (typeof healthOf)[keyof typeof healthOf];
 
 function healthAfter(fact: PollingFact): Health | null {
   if (fact.type === "polling.answered") return healthOf.ok;

@@ -16,7 +16,12 @@ import type {
   ReconciliationAction,
   ReconciliationInput as PlanInput,
 } from "../machines/reconciliation.rules.ts";
-import type { OperatorRequest, OperatorWish, ReconciliationView } from "../machines/reconciliation.types.ts";
+import type {
+  Observation,
+  OperatorRequest,
+  OperatorWish,
+  ReconciliationView,
+} from "../machines/reconciliation.types.ts";
 import { provideCleanup } from "./cleanup.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime, Signal } from "./runtime.ts";
@@ -116,20 +121,15 @@ class Recorder {
 
   /** On disk as made first, then bound to its seat; to one who has left for good it is not bound, but deleted. */
   private async adopt({ provision, target }: Extract<ReconciliationAction, { kind: "adoptCreated" }>, atMs: number) {
-    const { threads } = this.runtime.ports.store;
+    const { threads, cleanups } = this.runtime.ports.store;
     const { id: provisionId, seat, slot } = provision;
     await threads.noteCreated({ provisionId, target, threadName: provision.threadName, atMs });
     // Users may have named it before anybody had it.
-    const threadName = (await this.nameSeen(target)) ?? provision.threadName;
+    const threadName = nameSeen((await cleanups.view()).observations, target) ?? provision.threadName;
     const thread = { target, slot, threadName };
     const reason = "made by a creation whose answer was lost";
     const binding = { seat, thread, createdAtMs: atMs, standing: "open" as const, reason, provenAtMs: atMs };
     return recorded(await threads.bind({ epoch: this.epoch, provisionId, binding }));
-  }
-
-  private async nameSeen(target: ThreadTarget): Promise<string | null> {
-    const { observations } = await this.runtime.ports.store.cleanups.view();
-    return observations.find((each) => sameTarget(each.target, target))?.name ?? null;
   }
 
   /** A thread that a seat has had is no stranger, whatever became of it. */
@@ -152,10 +152,10 @@ class Recorder {
     const { epoch } = this;
     switch (order.kind) {
       case "bind": {
-        const { bindings, provisions } = await cleanups.view();
+        const { bindings, observations, provisions } = await cleanups.view();
         const begun = provisions.find((each) => each.id === order.provisionId);
         const slot = begun?.slot ?? freeSlot(bindings.map((each) => each.thread.slot)) ?? "";
-        const threadName = (await this.nameSeen(order.target)) ?? begun?.threadName ?? slot;
+        const threadName = nameSeen(observations, order.target) ?? begun?.threadName ?? slot;
         const thread = { target: order.target, slot, threadName };
         // What was to become of it before is overtaken by this word.
         if ((await cleanups.cancel({ epoch, target: order.target })).kind === "fenced") return { kind: "fenced" };
@@ -196,6 +196,10 @@ class Recorder {
     }
   }
 }
+
+/** The name that Telegram has told of a thread; null = it has told none. */
+const nameSeen = (observations: readonly Observation[], target: ThreadTarget): string | null =>
+  observations.find((each) => sameTarget(each.target, target))?.name ?? null;
 
 export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: ReconciliationSide) {
   const { store, stage } = runtime.ports;

@@ -3,10 +3,10 @@
  *
  * Owns: the call, and writing down that it is open. Does not own: when it is made (`thread-sends.ts`).
  */
-import { wordOnThread } from "../machines/threads.rules.ts";
 import type { ThreadTarget } from "../machines/ids.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { Runtime } from "./runtime.ts";
+import { threadWordIn } from "./thread-word.ts";
 
 /** Whether the thread is open now. Private chats have no closed threads and refuse the call: it is not made there. */
 export async function reopenAsLeader(runtime: Runtime, target: ThreadTarget): Promise<boolean> {
@@ -16,9 +16,7 @@ export async function reopenAsLeader(runtime: Runtime, target: ThreadTarget): Pr
   const { epoch } = permit;
   const payload = { chat_id: target.chatId, message_thread_id: target.threadId };
   const outcome = await callAsLeader(runtime, { method: "reopenForumTopic", payload, epoch });
-  const isOpen =
-    outcome.kind === "ok" || (outcome.kind === "rejected" && wordOnThread(outcome.error.description) === "unchanged");
-  if (!isOpen) {
+  if (outcome.kind !== "ok" && threadWordIn(outcome) !== "unchanged") {
     stage.log.event("warn", "thread-not-reopened", { thread: target.threadId, reason: reasonOf(outcome) });
     return false;
   }

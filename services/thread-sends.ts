@@ -14,8 +14,8 @@ import type { ApiCall, Body } from "../machines/calls.rules.ts";
 import { sameTarget } from "../machines/ids.ts";
 import type { SeatKey, ThreadTarget } from "../machines/ids.ts";
 import type { ThreadDoubt } from "../machines/provisioning.contract.ts";
-import { wordOnThread } from "../machines/threads.rules.ts";
 import type { CallOutcome } from "./ports.ts";
+import { threadWordIn } from "./thread-word.ts";
 
 /** Who decides about the thread of a seat. */
 export interface ThreadKeeper {
@@ -120,7 +120,7 @@ export class ThreadSends {
       if (asked !== null && this.teller?.knows(asked) === true)
         return await this.teller.tell({ target: asked, reason: "", call, make });
       first = await make(asked === null ? call : inThread(call, asked));
-      if (asked !== null && this.reopens && isClosed(first)) {
+      if (asked !== null && this.reopens && threadWordIn(first) === "closed") {
         lane.underWay.delete(ticket);
         const again = inThread(call, asked);
         return await this.onceOpen(lane, ticket, { keeper, asked, closed: first, make: () => make(again) });
@@ -135,18 +135,14 @@ export class ThreadSends {
       lane.underWay.delete(ticket);
       this.replace(lane, keeper, found.doubt);
     }
-    await this.turn(lane, ticket);
-    lane.isResending = true;
-    try {
+    return this.inTurn(lane, ticket, async () => {
       const target = keeper.current();
       if (target === null) return first ?? { kind: "notSent", reason: "the instance has no thread (any more)" };
       // Nothing took the thread's place: the first word on it stands.
       if (first !== null && asked !== null && sameTarget(asked, target)) return first;
       if (first !== null && strays.length > 0 && !(await keeper.takeBack(strays))) return first;
-      return await make(withoutReply(inThread(call, target)));
-    } finally {
-      lane.isResending = false;
-    }
+      return make(withoutReply(inThread(call, target)));
+    });
   }
 
   /** Has the thread opened, once for all that met it closed, and makes the call in its turn. */
@@ -156,32 +152,39 @@ export class ThreadSends {
     { keeper, asked, closed, make }: Closed,
   ): Promise<CallOutcome> {
     if (lane.replacing === null && lane.openedUpTo < ticket)
-      lane.replacing = keeper
-        .reopen(asked)
-        .then((isOpen) => {
+      this.holdUntil(
+        lane,
+        keeper.reopen(asked).then((isOpen) => {
           if (isOpen) lane.openedUpTo = lane.last;
-        })
-        .finally(() => {
-          lane.replacing = null;
-          this.goOn(lane);
-        });
-    await this.turn(lane, ticket);
-    lane.isResending = true;
-    try {
-      return lane.openedUpTo < ticket ? closed : await make();
-    } finally {
-      lane.isResending = false;
-    }
+        }),
+      );
+    return this.inTurn(lane, ticket, () => (lane.openedUpTo < ticket ? Promise.resolve(closed) : make()));
+  }
+
+  /** Nothing of the seat is sent until this is over. */
+  private holdUntil(lane: SeatLane, over: Promise<void>): void {
+    lane.replacing = over.finally(() => {
+      lane.replacing = null;
+      this.goOn(lane);
+    });
   }
 
   private replace(lane: SeatLane, keeper: ThreadKeeper, doubt: ThreadDoubt): void {
     const current = keeper.current();
     // Somebody else's call has found it out, and it is replaced.
     if (lane.replacing !== null || current === null || !sameTarget(current, doubt.target)) return;
-    lane.replacing = keeper.doubt(doubt).finally(() => {
-      lane.replacing = null;
-      this.goOn(lane);
-    });
+    this.holdUntil(lane, keeper.doubt(doubt));
+  }
+
+  /** Sends again, alone, when this call's turn has come. */
+  private async inTurn(lane: SeatLane, ticket: number, send: () => Promise<CallOutcome>): Promise<CallOutcome> {
+    await this.turn(lane, ticket);
+    lane.isResending = true;
+    try {
+      return await send();
+    } finally {
+      lane.isResending = false;
+    }
   }
 
   /** Resolves when no replacement is under way and everything that was asked for earlier is done. */
@@ -227,9 +230,6 @@ interface Closed {
   readonly make: () => Promise<CallOutcome>;
 }
 
-const isClosed = (outcome: CallOutcome): boolean =>
-  outcome.kind === "rejected" && wordOnThread(outcome.error.description) === "closed";
-
 const isIdle = ({ underWay, waiting, replacing, isResending }: SeatLane): boolean =>
   underWay.size === 0 && waiting.size === 0 && replacing === null && !isResending;
 
@@ -258,7 +258,7 @@ function withoutReply({ method, body }: ApiCall): ApiCall {
 function speaksAgainst(target: ThreadTarget, outcome: CallOutcome): Found | null {
   if (outcome.kind === "rejected") {
     const reason = outcome.error.description;
-    return wordOnThread(reason) === "gone" ? { doubt: { target, kind: "gone", reason }, strays: [] } : null;
+    return threadWordIn(outcome) === "gone" ? { doubt: { target, kind: "gone", reason }, strays: [] } : null;
   }
   if (outcome.kind !== "ok") return null;
   const strays = straysIn(target, outcome.result);

@@ -6,7 +6,7 @@
  * emulator. Exits 1 when a message was lost or doubled, in the wrong hands or out of order, or there were two leaders.
  */
 import { runChaos } from "../support/line/chaos-run.ts";
-import { optionsOf } from "../support/command-line.ts";
+import { numberOf, numbers, optionsOf } from "../support/command-line.ts";
 
 const usage = `
 npm run chaos -- [options]: kills the leader of real processes again and again, and counts what came of every message.
@@ -22,22 +22,13 @@ const values = optionsOf(usage, {
   json: { type: "boolean", default: false },
 });
 
-function whole(name: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 1) {
-    console.error(`chaos: --${name} must be a whole number from 1`);
-    process.exit(2);
-  }
-  return value;
-}
-
-const seed = whole("seed", values.seed);
+const seed = numberOf("chaos: --seed", values.seed, numbers.fromOne);
 console.error(`seed ${seed}`);
 const { messages, samples, ...report } = await runChaos({
-  rounds: whole("rounds", values.rounds),
+  rounds: numberOf("chaos: --rounds", values.rounds, numbers.fromOne),
   followerEvery: 5,
   disturbs: true,
-  paceMs: whole("pace", values.pace),
+  paceMs: numberOf("chaos: --pace", values.pace, numbers.fromOne),
   seed,
   progress: (line) => {
     console.error(line);

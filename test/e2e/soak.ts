@@ -6,7 +6,7 @@
  * threads in Telegram are not those that are bound; `faults` says which.
  */
 import { runSoak } from "../support/line/soak-run.ts";
-import { optionsOf } from "../support/command-line.ts";
+import { numberOf, numbers, optionsOf } from "../support/command-line.ts";
 
 const usage = `
 npm run soak -- [options]: four real processes under chaos, and what is left of memory, handles and updates at the end.
@@ -22,18 +22,11 @@ const values = optionsOf(usage, {
   json: { type: "boolean", default: false },
 });
 
-function positive(name: string, text: string): number {
-  const value = Number(text);
-  if (Number.isFinite(value) && value > 0) return value;
-  console.error(`soak: --${name} must be a number above 0`);
-  process.exit(2);
-}
-
-const seed = positive("seed", values.seed);
+const seed = numberOf("soak: --seed", values.seed, numbers.aboveZero);
 console.error(`seed ${seed}`);
 const { messages, ...report } = await runSoak({
-  minutes: positive("minutes", values.minutes),
-  paceMs: positive("pace", values.pace),
+  minutes: numberOf("soak: --minutes", values.minutes, numbers.aboveZero),
+  paceMs: numberOf("soak: --pace", values.pace, numbers.aboveZero),
   seed,
   progress: (line) => {
     console.error(line);

@@ -5,26 +5,16 @@ import type { SeatKey } from "../../machines/ids.ts";
 import { judgeOf } from "../../machines/invariants.ts";
 import type { MessageChangeView, OfferEndView, OfferRelayView } from "../../machines/invariants.ts";
 import { capability } from "../../machines/wire/constants.ts";
-import type { Ack, FollowerOfferRequest } from "../../machines/wire/envelopes.ts";
+import type { Ack } from "../../machines/wire/envelopes.ts";
 import { createRandom } from "../../testing/simulator/random.ts";
 import type { Random } from "../../testing/simulator/random.ts";
 import { fixedSeed, freshSeed } from "../support/property/walks.ts";
 import { owner, ownCapabilities, seated, secret, startLeader, v1Protocol } from "../support/wire/leader.ts";
 import type { LeaderWorld, V1Peer } from "../support/wire/leader.ts";
+import { offerOf } from "../support/wire/offers.ts";
 import { peerParts } from "./wire-parts.ts";
 
 const judge = judgeOf(peerParts);
-const payload = {
-  kind: "control",
-  controlType: "status",
-  chatId: 7,
-  replyToMessageId: 900,
-  queueOrder: 1,
-  queueLane: "control",
-  laneOrder: 1,
-  statusSummary: "status",
-  admissionReceipts: [{ queueKind: "control", receiptId: "receipt-1", sourceUpdateIds: [5001] }],
-};
 const changing = ["editMessageText", "editMessageReplyMarkup", "deleteMessage"] as const;
 
 interface Member {
@@ -121,21 +111,12 @@ class PeersWorld {
   private async offer(donor: Member, recipient: Member): Promise<readonly string[]> {
     const { random, members } = this;
     const stale = generation("an earlier one");
-    const request: FollowerOfferRequest = {
-      kind: "follower.offerQueueHandoff",
-      ...donor.peer.base(),
+    const request = offerOf(donor.peer, recipient.peer, {
       ...(random.chance(0.15) ? { registrationGeneration: stale } : {}),
       ...(random.chance(0.1) ? { auth: "x".repeat(43) } : { auth: secret }),
       recipientInstanceId: random.chance(0.1) ? instanceId("9:1") : recipient.peer.id,
       recipientRegistrationGeneration: random.chance(0.15) ? stale : recipient.peer.generation,
-      donorProcessId: donor.peer.pid,
-      donorProcessBirthId: `${donor.peer.pid}:start:1`,
-      donorSessionGeneration: 1,
-      donorAcquisitionId: "acquisition-donor",
-      donorAcquiredAtMs: 1_700_000_000_000,
-      handoffToken: "T".repeat(43),
-      payload,
-    };
+    });
     const seen = members.map(({ peer }) => peer.received.length);
     const { ok }: Ack = await donor.peer.send(request);
     if (!ok) this.counts.refusedOffers += 1;

@@ -1,7 +1,7 @@
 /**
  * The command lines of the programs behind `npm run …`.
  *
- * Owns: `--help`, and one line about what cannot be read. Does not own: what the values mean.
+ * Owns: `--help`, and one line about what cannot be read, or is no fitting number. Does not own: what the values mean.
  */
 import { parseArgs } from "node:util";
 import type { ParseArgsConfig } from "node:util";
@@ -24,4 +24,21 @@ export function optionsOf<Asked extends Options>(usage: string, options: Asked) 
     console.error(`${reason}. --help shows what there is.`);
     process.exit(2);
   }
+}
+
+export const numbers = {
+  fromOne: { fits: (value: number) => Number.isSafeInteger(value) && value >= 1, words: "a whole number from 1" },
+  aboveZero: { fits: (value: number) => Number.isFinite(value) && value > 0, words: "a number above 0" },
+} as const;
+
+/** The number that `option` was given; ends the process with 2 when it is not of the kind. */
+export function numberOf(
+  option: string,
+  text: string,
+  { fits, words }: (typeof numbers)[keyof typeof numbers],
+): number {
+  const value = Number(text);
+  if (fits(value)) return value;
+  console.error(`${option} must be ${words}`);
+  process.exit(2);
 }

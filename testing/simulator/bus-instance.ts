@@ -44,6 +44,7 @@ import { storeOver } from "./store-over.ts";
 import { createTelegramPort, type TelegramGate } from "./telegram-api.ts";
 import { simulatedChatId, type TelegramWorld } from "./telegram.ts";
 import type { UpdateLedger } from "./bus-updates.ts";
+import { defaultSeatsMax } from "../../services/seats.ts";
 
 export interface BusInstance {
   readonly id: InstanceId;
@@ -116,7 +117,7 @@ const settingsOf = (own: OwnSettings): Settings => ({
   unprovableAfterMs: null,
   lostThreads: "replace",
   closedThreads: "wait",
-  seatsMax: 5_000,
+  seatsMax: defaultSeatsMax,
 });
 
 /** Counts the polls that are open, from the side of the process. */

@@ -24,6 +24,7 @@ import type { ComposedInstance } from "../../../services/instance.ts";
 import type { Store, TelegramApi, Transport } from "../../../services/ports.ts";
 import type { QueueHost } from "../../../services/queue.ts";
 import type { Settings } from "../../../services/runtime.ts";
+import { defaultSeatsMax } from "../../../services/seats.ts";
 
 function must(name: string): string {
   const value = process.env[name];
@@ -89,7 +90,7 @@ export async function openProgramInstance(traits: ProgramTraits): Promise<Compos
       unprovableAfterMs: null,
       lostThreads: "replace",
       closedThreads: "wait",
-      seatsMax: 5_000,
+      seatsMax: defaultSeatsMax,
     },
     {
       isSecret: sameSecret,

@@ -8,6 +8,7 @@ import { defaultMembershipTimings } from "../../../machines/membership.machine.t
 import { defaultSeatTimings } from "../../../machines/registration.machine.ts";
 import type { Host } from "../../../services/instance.ts";
 import type { HandedUpdate } from "../../../services/queue.ts";
+import { defaultSeatsMax } from "../../../services/seats.ts";
 
 export const plainSettings = {
   ack: "auto",
@@ -20,7 +21,7 @@ export const plainSettings = {
   unprovableAfterMs: null,
   lostThreads: "replace",
   closedThreads: "wait",
-  seatsMax: 5_000,
+  seatsMax: defaultSeatsMax,
 } as const;
 
 export const hostOf = (

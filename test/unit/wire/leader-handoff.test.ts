@@ -6,35 +6,7 @@ import type { Ack, FollowerOfferRequest } from "../../../machines/wire/envelopes
 import { wireText } from "../../../machines/wire/texts.ts";
 import { seated, secret, startLeader, v1Protocol } from "../../support/wire/leader.ts";
 import type { LeaderWorld, V1Peer } from "../../support/wire/leader.ts";
-
-const payload = {
-  kind: "control",
-  controlType: "status",
-  chatId: 7,
-  replyToMessageId: 900,
-  queueOrder: 1,
-  queueLane: "control",
-  laneOrder: 1,
-  statusSummary: "status",
-  admissionReceipts: [{ queueKind: "control", receiptId: "receipt-1", sourceUpdateIds: [5001] }],
-};
-
-function offerOf(donor: V1Peer, recipient: V1Peer, differs: Partial<FollowerOfferRequest> = {}): FollowerOfferRequest {
-  return {
-    kind: "follower.offerQueueHandoff",
-    ...donor.base(),
-    recipientInstanceId: recipient.id,
-    recipientRegistrationGeneration: recipient.generation,
-    donorProcessId: donor.pid,
-    donorProcessBirthId: `${donor.pid}:start:1`,
-    donorSessionGeneration: 1,
-    donorAcquisitionId: "acquisition-donor",
-    donorAcquiredAtMs: 1_700_000_000_000,
-    handoffToken: "T".repeat(43),
-    payload,
-    ...differs,
-  };
-}
+import { offerOf } from "../../support/wire/offers.ts";
 
 const staged = (receiptId = "receipt-1") => ({
   status: "staged",
