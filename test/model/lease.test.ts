@@ -1,9 +1,11 @@
 /** The lease world: nothing is broken in it, and every seeded fault of the catalogue breaks something. */
 import { describe, expect, it } from "vitest";
-import { assign } from "xstate";
+import { assign, createActor } from "xstate";
+import { epoch, instanceId } from "../../machines/ids.ts";
 import { leaseMachine } from "../../machines/lease.machine.ts";
+import { defaultLeaseTimings } from "../../machines/lease.rules.ts";
 import { checkLiveness, explore, traceTo, unreducedCount } from "../../testing/explorer/index.ts";
-import { faithfulRules, leaseWorld } from "./worlds/lease.world.ts";
+import { faithfulRules, leaseWorld, projectLease } from "./worlds/lease.world.ts";
 import type { LeaseBounds, LeaseRules } from "./worlds/lease.world.ts";
 import { quietLease } from "./worlds/index.ts";
 import { patched } from "./worlds/patched.ts";
@@ -19,6 +21,19 @@ describe("the lease world", { timeout: 30_000 }, () => {
     expect(unreducedCount(reduced)).toBe(full.states);
     expect(reduced.depth).toBe(full.depth);
     expect(explore(leaseWorld(quiet)).states).toBe(reduced.states);
+  });
+
+  it("keeps apart who saw different records while the holder is proven dead: the take-over names the one that was seen", () => {
+    const { context } = createActor(leaseMachine, {
+      input: { me: instanceId("i1"), timings: defaultLeaseTimings },
+    }).getSnapshot();
+    const saw = (seen: number) => {
+      const record = { epoch: epoch(seen), renewals: 0, holder: null, remainingMs: 1 };
+      const value = { proving: "proving" } as const;
+      return projectLease(leaseMachine.resolveState({ value, context: { ...context, record, proofLooks: 1 } }));
+    };
+    expect(saw(1)).toEqual(saw(1));
+    expect(saw(1)).not.toEqual(saw(2));
   });
 
   it("comes to a leader from everywhere", () => {

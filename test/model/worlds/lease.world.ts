@@ -221,10 +221,15 @@ const budgetsOf = ({ crashes, restarts, pauses, losses, releases, writes }: Leas
 const start = (instance: number, as: string, input: LeaseInput) =>
   ({ kind: "start", place: placeOf(instance), as, input }) as const;
 
-/** Of a context only what the state still uses: a record is compared in `confirming` alone, elsewhere it is read anew. */
+/**
+ * Of a context only what the state still uses. A record is compared in `confirming`, and taken as seen once its holder is proven
+ * dead; elsewhere it is read anew.
+ */
 export function projectLease(snapshot: SnapshotFrom<typeof leaseMachine>): unknown {
   const { me, record, epoch: granted, proofLooks } = snapshot.context;
-  if (snapshot.matches("confirming")) return { me, epoch: record?.epoch, renewals: record?.renewals };
+  const seen = { me, epoch: record?.epoch, renewals: record?.renewals };
+  if (snapshot.matches("confirming")) return seen;
+  if (snapshot.matches({ proving: "proving" })) return { ...seen, proofLooks };
   if (snapshot.matches("proving")) return { me, proofLooks };
   return snapshot.matches("holding") ? { me, granted } : { me };
 }
