@@ -41,6 +41,12 @@ const isSorted = (names: readonly string[]): boolean => {
   return true;
 };
 
+/** The names of a record's members in order, by a number; `longer`: those with one more name. */
+interface Form {
+  readonly number: number;
+  readonly longer: Map<string, Form>;
+}
+
 /**
  * Plain data by its structure: equal data, one number and one instance, without writing the data out.
  *
@@ -51,6 +57,8 @@ class Structures {
   private readonly numbers = new Map<unknown, number>();
   private readonly shapes = new Map<string, number>();
   private readonly instances: unknown[] = [];
+  private readonly noNames: Form = { number: 0, longer: new Map() };
+  private forms = 0;
 
   numberOf(value: unknown): number {
     const known = this.numbers.get(value);
@@ -85,6 +93,14 @@ class Structures {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, same(member)]));
   }
 
+  private formWith(form: Form, name: string): Form {
+    const known = form.longer.get(name);
+    if (known !== undefined) return known;
+    const longer = { number: (this.forms += 1), longer: new Map<string, Form>() };
+    form.longer.set(name, longer);
+    return longer;
+  }
+
   private shapeOfList(items: readonly unknown[]): string {
     let shape = "[";
     for (const item of items) shape += `${this.numberOf(item)},`;
@@ -97,12 +113,15 @@ class Structures {
     const record = value as Readonly<Record<string, unknown>>;
     const names = Object.keys(record);
     if (!isSorted(names)) names.sort();
-    let shape = "{";
+    let form = this.noNames;
+    let members = "";
     for (const name of names) {
       const member = record[name];
-      if (member !== undefined) shape += `${this.numberOf(name)}:${this.numberOf(member)},`;
+      if (member === undefined) continue;
+      form = this.formWith(form, name);
+      members += `,${this.numberOf(member)}`;
     }
-    return shape;
+    return `{${form.number}${members}`;
   }
 }
 
