@@ -143,9 +143,9 @@ const pollingFaults: readonly Fault[] = [
   {
     name: "the cursor moves when a batch arrives, before it is in the journal",
     file: polling,
-    find: '              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
+    find: "rejections: 0,\n            }),",
     replace:
-      '              cursor: ({ context, event: { output } }) => { const v = judgeBatch(context, output.kind === "batch" ? output.updates.map((each) => each.id) : []); return v.kind === "admit" ? v.cursor : context.cursor; },\n              jitter: ({ event }) => event.output.jitter,\n            }),\n          },\n          {\n            guard: ({ event }) => event.output.kind === "webhook"',
+      'rejections: 0,\n              cursor: ({ context, event: { output } }) => { const v = judgeBatch(context, output.kind === "batch" ? output.updates.map((each) => each.id) : []); return v.kind === "admit" ? v.cursor : context.cursor; },\n            }),',
     tries: [...explored("polling/answers"), walked("polling/wide")],
   },
   {

@@ -33,7 +33,7 @@ const usage = `
 npm run check -- [options]: explores every world of real charts to its bounds, and evaluates every property in each state.
 
   --only NAME   worlds whose name begins so; may be given several times
-  --long        wider bounds: minutes, and 2 GB
+  --long        wider bounds: a quarter of an hour, and NODE_OPTIONS=--max-old-space-size=16000
   --json        the last line of stdout is the result as one JSON object`;
 const values = optionsOf(usage, {
   json: { type: "boolean" },
