@@ -1,9 +1,9 @@
 /**
  * Seeded faults: small edits to the sources, each of which must be caught.
  *
- * Owns: what is changed in charts and in the store in memory, and where a catch is looked for first.
- * Does not own: faults of the store on disk (`disk.ts`), of rules and services (`rules.ts`), applying and trying them
- * (`faults.ts`).
+ * Owns: what is changed in the charts of lease, poller, seat, delivery, thread and handoff and in the store in memory, and
+ * where a catch is looked for first. Does not own: faults of an instance's own sides (`sides.ts`), of the store on disk
+ * (`disk.ts`), of rules and services (`rules.ts`), applying and trying them (`faults.ts`).
  *
  * `find` stands exactly once in the file; an entry that has gone stale fails the run. A fault that survives is a hole in
  * the checks, or in the worlds, not in the catalogue.
@@ -12,6 +12,7 @@ import { diskFaults } from "./disk.ts";
 import { explored, leases, unit, walked } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 import { ruleFaults } from "./rules.ts";
+import { sideFaults } from "./sides.ts";
 
 const lease = "machines/lease.machine.ts";
 const memoryLease = "adapters/store/memory/lease.ts";
@@ -199,7 +200,7 @@ const registrationFaults: readonly Fault[] = [
     file: "machines/registration.setup.ts",
     find: 'isCurrent: ({ context, event }) => "generation" in event && context.sitter?.generation === event.generation,',
     replace: 'isCurrent: ({ context, event }) => "generation" in event && context.sitter !== null,',
-    tries: [...explored("registration/attempts", "registration/farewells"), walked("registration/wide")],
+    tries: explored("registration/farewells", "registration/attempts"),
   },
   {
     name: "a registration interleaves with the one under way",
@@ -265,7 +266,7 @@ const deliveryFaults: readonly Fault[] = [
     file: delivery,
     find: 'retryWait: { after: { untilNextAttempt: "routing" } },',
     replace: "retryWait: {},",
-    tries: [...explored("delivery/order", "delivery/liveness")],
+    tries: explored("delivery/attempts", "delivery/order"),
   },
   {
     name: "an update that waits for a seat does not hear of it",
@@ -366,6 +367,7 @@ export const faults: readonly Fault[] = [
   ...deliveryFaults,
   ...threadFaults,
   ...handoffFaults,
+  ...sideFaults,
   ...diskFaults,
   ...ruleFaults,
 ];

@@ -80,6 +80,14 @@ describe("a call that is refused because its chat has become another", () => {
     );
   });
 
+  it("is not made again when it is not known what became of it, though the chat has moved", async () => {
+    const { runtime, make } = await leading();
+    await followingChat(runtime, say(group), make);
+    const lost = vi.fn(() => Promise.resolve<CallOutcome>({ kind: "ambiguous", reason: "cut" }));
+    expect(await followingChat(runtime, say(group), lost)).toEqual({ kind: "ambiguous", reason: "cut" });
+    expect(lost).toHaveBeenCalledTimes(1);
+  });
+
   it.each([
     ["its chat is not ours", group, say(-77)],
     ["ours is a private chat, which is never upgraded", chatId(5), say(5)],

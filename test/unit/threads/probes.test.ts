@@ -51,6 +51,22 @@ test("a message that fails holds none back afterwards", async () => {
   expect(begun).toEqual(["a at 0"]);
 });
 
+test("deletions are made in turns with probes, one a second, whichever are more", async () => {
+  const { clock, probes, begun, ask } = desk();
+  for (const name of ["a", "b", "c"]) void ask(name);
+  for (const name of ["x", "y", "z"])
+    void probes.deletion(live).then(() => begun.push(`deletion ${name} at ${clock.elapsedMs()}`));
+  await clock.advance(10_000);
+  expect(begun).toEqual([
+    "a at 0",
+    "deletion x at 1000",
+    "b at 2000",
+    "deletion y at 3000",
+    "c at 4000",
+    "deletion z at 5000",
+  ]);
+});
+
 test("Telegram's pause holds for all of them", async () => {
   const { clock, probes, begun, ask } = desk();
   probes.pause(20_000);
