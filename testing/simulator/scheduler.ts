@@ -83,11 +83,31 @@ function createHeap() {
   };
 }
 
+/** Immediates that are asked for at once. More gain nothing. */
+const immediatesAtOnce = 64;
+
 /**
- * Everything that promises still have to do. An immediate runs after all microtasks, and in a simulation nothing but
- * microtasks is pending: complete, and the same every time.
+ * Resolves when promises have nothing more to do. An immediate runs after all microtasks, also one that another immediate has
+ * made, and in a simulation nothing but microtasks is pending: complete, and the same every time. They are asked for many at
+ * once, because a turn of the event loop for each would be a fifth of the whole time.
  */
-const settlePromises = () => new Promise<void>((resolve) => setImmediate(resolve));
+function createSettling(): () => Promise<void> {
+  let coming = 0;
+  let waiting: (() => void) | null = null;
+  const pass = (): void => {
+    coming -= 1;
+    const resume = waiting;
+    waiting = null;
+    resume?.();
+  };
+  return () =>
+    new Promise((resolve) => {
+      waiting = resolve;
+      if (coming > 0) return;
+      coming = immediatesAtOnce;
+      for (let count = 0; count < immediatesAtOnce; count += 1) setImmediate(pass);
+    });
+}
 
 export function createScheduler({
   random,
@@ -97,6 +117,7 @@ export function createScheduler({
   readonly recorder: Recorder;
 }): Scheduler {
   const heap = createHeap();
+  const settlePromises = createSettling();
   let nowUs = 0;
   let seq = 0;
   const at = (atUs: number, who: string, run: Happening): Planned => {
