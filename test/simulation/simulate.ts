@@ -1,22 +1,23 @@
 /**
- * `npm run simulate -- [--seed N] [--hours H] [--world lease|bus] [--instances N] [--trace FILE] [--force SWARM] [--ignore NAME] [--json]`
+ * `npm run simulate -- [--seed N] [--hours H] [--world lease|bus] [--bus-share S] [--instances N] [--jobs N] [--trace FILE] [--force SWARM] [--ignore NAME] [--json]`
  *
- * Owns: the command line of the simulator, sharing the hours among the worlds. Progress goes to stderr; the last line of
+ * Owns: the command line of the simulator, sharing the hours among worlds and jobs. Progress goes to stderr; the last line of
  * stdout is the result as JSON.
- * Without `--world` both worlds run within the asked hours, the lease world for most of them. The world of whole instances
- * then runs in pieces of at most an hour, each with a seed of its own and 3 or 4 instances: a violation names the command
- * that shows it again.
+ * Without `--world` both worlds run within the asked hours, the lease world for most of them. They run in pieces, of at most 25
+ * hours of leases and one of whole instances, each with a seed of its own, and 3 or 4 instances: a violation names the command
+ * that shows it again. What comes out does not depend on the number of jobs.
  * `--force '{"storeBusy":0}'` fixes swarm options of every round (`testing/simulator/faults.ts`).
  * `--ignore delivery/threadOrder` only counts violations of that name, to hunt behind a fault that is known.
  * Exits 1 on a violation, and then prints the end of the trace before it.
  */
 import { createHash, randomInt } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { simulateBus } from "../../testing/simulator/bus-world.ts";
 import { calm, type Swarm } from "../../testing/simulator/faults.ts";
 import { simulateLease, type SimulationResult } from "../../testing/simulator/lease-world.ts";
 import type { StagehandOptions, Violation } from "../../testing/simulator/stagehand.ts";
-import { optionsOf } from "../support/command-line.ts";
+import { numberOf, numbers, optionsOf, refuse } from "../support/command-line.ts";
 
 const usage = `
 npm run simulate -- [options]: whole instances in virtual time, with faults in everything around them.
@@ -24,8 +25,10 @@ npm run simulate -- [options]: whole instances in virtual time, with faults in e
   --seed N            the same seed gives the same trace; default: a fresh one, which is printed
   --hours H           simulated hours; default 1
   --world lease|bus   one world only: leases alone, or whole instances; default: both
+  --bus-share S       of both worlds' hours so many go to whole instances, 0 to 1; default 0.15
   --instances N       so many instances
-  --trace FILE        writes every event there
+  --jobs N            pieces at once; default 1
+  --trace FILE        writes every event there; one job
   --force JSON        fixes options of every round, such as '{"storeBusy":0}'
   --ignore NAME       only counts violations of this property; may be given several times
   --json              the last line of stdout is the result as one JSON object`;
@@ -33,6 +36,8 @@ const values = optionsOf(usage, {
   seed: { type: "string" },
   hours: { type: "string", default: "1" },
   instances: { type: "string" },
+  jobs: { type: "string", default: "1" },
+  "bus-share": { type: "string", default: "0.15" },
   world: { type: "string" },
   trace: { type: "string" },
   force: { type: "string", default: "{}" },
@@ -55,22 +60,22 @@ const worlds: Readonly<Record<string, (run: Run) => Promise<SimulationResult>>> 
   lease: simulateLease,
   bus: simulateBus,
 };
-/** Share of the hours that go to whole instances: a simulated hour of them costs six of the lease alone. */
-const busShare = 0.15;
-const pieceMaxHours = 1;
+const busPieceMaxHours = 1;
+const leasePieceMaxHours = 25;
 
-function numberOf(name: string, text: string): number {
-  const value = Number(text);
-  if (text === "" || !Number.isFinite(value) || value < 0)
-    throw new Error(`--${name} must be a number, not "${text}".`);
-  return value;
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return refuse(`--force must be JSON: ${String(error)}`);
+  }
 }
 
 function forced(text: string): Partial<Swarm> {
-  const options: unknown = JSON.parse(text);
-  if (typeof options !== "object" || options === null) throw new Error("--force must be a JSON object.");
+  const options = parsed(text);
+  if (typeof options !== "object" || options === null) refuse("--force must be a JSON object.");
   const unknownName = Object.keys(options).find((name) => !(name in calm));
-  if (unknownName !== undefined) throw new Error(`--force knows no option "${unknownName}".`);
+  if (unknownName !== undefined) refuse(`--force knows no option "${unknownName}".`);
   return options;
 }
 
@@ -83,20 +88,25 @@ function openTrace(file: string | undefined): { readonly sink?: (line: string) =
 /** What to run, in order. */
 function piecesOf(seed: number, hours: number): readonly Piece[] {
   const { world } = values;
-  const instances = values.instances === undefined ? null : numberOf("instances", values.instances);
+  const instances = values.instances === undefined ? null : numberOf("--instances", values.instances, numbers.fromOne);
   if (world !== undefined) {
-    if (!(world in worlds)) throw new Error(`--world is one of ${Object.keys(worlds).join(", ")}, not "${world}".`);
+    if (!(world in worlds)) refuse(`--world is one of ${Object.keys(worlds).join(", ")}, not "${world}".`);
     return [{ world, seed, hours, instances: instances ?? 3 }];
   }
-  const busHours = hours * busShare;
-  const count = Math.ceil(busHours / pieceMaxHours);
-  const bus = Array.from({ length: count }, (_, index) => ({
-    world: "bus",
-    seed: seed + index,
-    hours: busHours / count,
-    instances: instances ?? 3 + (index % 2),
-  }));
-  return [{ world: "lease", seed, hours: hours - busHours, instances: instances ?? 3 }, ...bus];
+  const busHours = hours * Math.min(1, numberOf("--bus-share", values["bus-share"], numbers.fromZero));
+  const cut = (of: string, total: number, mostHours: number, instancesOf: (index: number) => number) => {
+    const count = Math.ceil(total / mostHours);
+    return Array.from({ length: count }, (_, index) => ({
+      world: of,
+      seed: seed + index,
+      hours: total / count,
+      instances: instances ?? instancesOf(index),
+    }));
+  };
+  return [
+    ...cut("lease", hours - busHours, leasePieceMaxHours, () => 3),
+    ...cut("bus", busHours, busPieceMaxHours, (index) => 3 + (index % 2)),
+  ];
 }
 
 const addUp = (counts: readonly Readonly<Record<string, number>>[]): Readonly<Record<string, number>> => {
@@ -128,6 +138,7 @@ function merged(seed: number, results: readonly SimulationResult[], violations: 
 
 async function runPiece(piece: Piece, sink: ((line: string) => void) | undefined): Promise<SimulationResult> {
   const world = worlds[piece.world];
+  // The command line knows no other.
   if (world === undefined) throw new Error(`there is no world "${piece.world}".`);
   const startedAt = performance.now();
   let shownAt = startedAt;
@@ -153,18 +164,48 @@ function commandFor({ world, seed, hours, instances }: Piece): string {
   return `npm run simulate -- --world ${world} --seed ${seed} --hours ${hours} --instances ${instances}`;
 }
 
-async function main(): Promise<number> {
-  const seed = values.seed === undefined ? randomInt(0, 2 ** 32) : numberOf("seed", values.seed);
+/** The same in a thread of its own. */
+function runInThread(piece: Piece): Promise<SimulationResult> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(import.meta.url), {
+      workerData: piece,
+      argv: process.argv.slice(2),
+      // Almost everything is forgotten at once: a tenth faster.
+      resourceLimits: { maxYoungGenerationSizeMb: 192 },
+    });
+    // Sent below, as the only message.
+    worker.once("message", (result: SimulationResult) => resolve(result));
+    worker.once("error", reject);
+    worker.once("exit", (code) => reject(new Error(`a job ended with ${code} and no result`)));
+  });
+}
+
+async function runAll(pieces: readonly Piece[]): Promise<readonly SimulationResult[]> {
   const { sink, close } = openTrace(values.trace);
-  const results: SimulationResult[] = [];
-  const violations: FoundViolation[] = [];
-  for (const piece of piecesOf(seed, numberOf("hours", values.hours))) {
-    const result = await runPiece(piece, sink);
-    results.push(result);
-    violations.push(...result.violations.map((violation) => ({ ...violation, command: commandFor(piece) })));
-    if (!values.json) console.log(JSON.stringify({ world: piece.world, seed: piece.seed, ...result.figures }));
-  }
+  const jobs = sink === undefined ? Math.min(pieces.length, numberOf("--jobs", values.jobs, numbers.fromOne)) : 1;
+  const results = new Map<Piece, SimulationResult>();
+  const left = [...pieces];
+  const job = async (): Promise<void> => {
+    for (let piece = left.shift(); piece !== undefined; piece = left.shift())
+      results.set(piece, await (jobs === 1 ? runPiece(piece, sink) : runInThread(piece)));
+  };
+  await Promise.all(Array.from({ length: jobs }, job));
   close();
+  return pieces.flatMap((piece) => results.get(piece) ?? []);
+}
+
+async function main(): Promise<number> {
+  const seed = values.seed === undefined ? randomInt(0, 2 ** 32) : numberOf("--seed", values.seed, numbers.fromZero);
+  forced(values.force);
+  const pieces = piecesOf(seed, numberOf("--hours", values.hours, numbers.fromZero));
+  const results = await runAll(pieces);
+  const violations = results.flatMap((result, index) => {
+    const piece = pieces[index];
+    return piece === undefined ? [] : result.violations.map((each) => ({ ...each, command: commandFor(piece) }));
+  });
+  if (!values.json)
+    for (const [index, { figures }] of results.entries())
+      console.log(JSON.stringify({ world: pieces[index]?.world, seed: pieces[index]?.seed, ...figures }));
   for (const { name, detail, tail, atMs, command } of violations) {
     console.error(tail.slice(-60).join("\n"));
     console.error(`${name} at ${atMs} ms, shown again by ${command}: ${detail}`);
@@ -173,4 +214,6 @@ async function main(): Promise<number> {
   return violations.length > 0 ? 1 : 0;
 }
 
-process.exitCode = await main();
+if (isMainThread) process.exitCode = await main();
+// The piece that the main thread has given to this one.
+else parentPort?.postMessage(await runPiece(workerData as Piece, undefined));

@@ -1,7 +1,7 @@
 /**
  * The command lines of the programs behind `npm run …`.
  *
- * Owns: `--help`, and one line about what cannot be read, or is no fitting number. Does not own: what the values mean.
+ * Owns: `--help`, and one line about what cannot be read or done, or is no fitting number. Does not own: what the values mean.
  */
 import { parseArgs } from "node:util";
 import type { ParseArgsConfig } from "node:util";
@@ -21,14 +21,14 @@ export function optionsOf<Asked extends Options>(usage: string, options: Asked) 
     return parseArgs({ options }).values;
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
-    console.error(`${reason}. --help shows what there is.`);
-    process.exit(2);
+    return refuse(`${reason}. --help shows what there is.`);
   }
 }
 
 export const numbers = {
   fromOne: { fits: (value: number) => Number.isSafeInteger(value) && value >= 1, words: "a whole number from 1" },
   aboveZero: { fits: (value: number) => Number.isFinite(value) && value > 0, words: "a number above 0" },
+  fromZero: { fits: (value: number) => Number.isFinite(value) && value >= 0, words: "a number from 0" },
 } as const;
 
 /** The number that `option` was given; ends the process with 2 when it is not of the kind. */
@@ -38,7 +38,11 @@ export function numberOf(
   { fits, words }: (typeof numbers)[keyof typeof numbers],
 ): number {
   const value = Number(text);
-  if (fits(value)) return value;
-  console.error(`${option} must be ${words}`);
+  return text !== "" && fits(value) ? value : refuse(`${option} must be ${words}, not "${text}".`);
+}
+
+/** Ends the process with 2: what was asked for cannot be done, in one line. */
+export function refuse(reason: string): never {
+  console.error(reason);
   process.exit(2);
 }

@@ -25,6 +25,7 @@ import type { RequestHandler, Store } from "../../services/ports.ts";
 import { createCallLedger } from "./bus-calls.ts";
 import { ExchangeNotes } from "./bus-exchanges.ts";
 import { startBusInstance } from "./bus-instance.ts";
+import type { BusInstance } from "./bus-instance.ts";
 import { createTelegramWatch } from "./bus-telegram.ts";
 import { reopenAll, rollCall, threadFaults } from "./bus-threads.ts";
 import { createUpdateLedger } from "./bus-updates.ts";
@@ -311,7 +312,9 @@ function isConverged(world: BusWorld): boolean {
   const { places } = world;
   if (places.filter((place) => place.instance.role() === "leader").length !== 1) return false;
   const undecided = undecidedSeats(world);
-  return places.every(({ instance }) => instance.isJoined() || undecided.has(instance.seat()));
+  // Whoever is about to start again is not there yet, whatever is undecided about its seat.
+  const isThere = (instance: BusInstance) => instance.process.state() !== "dead";
+  return places.every(({ instance }) => instance.isJoined() || (isThere(instance) && undecided.has(instance.seat())));
 }
 
 /** Updates that somebody who can take them has not yet ended. Those of seats that nobody sits on wait for a day. */
