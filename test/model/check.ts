@@ -3,15 +3,17 @@
  *
  * Progress goes to stderr; with --json the last line on stdout is
  * `{ worlds: [{ name, states, transitions, depth, statesPerSecond, exhaustive, violations }], uncovered: [] }`.
- * Exits 1 on a violation, on a world that was not exhausted, and on a state or transition that is neither reached nor
- * explained in `unreached.ts`.
+ * and `charts` beside them: of how many states and transitions of each chart so many are reached, and explained.
+ * Exits 1 on a violation, on a world that was not exhausted, on a state or transition that is neither reached nor explained in
+ * `unreached.ts`, and on a chart that no world runs and nothing there excuses.
  */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { asMermaid, asRecording, asText, reachOf, traceTo } from "../../testing/explorer/index.ts";
-import type { Exploration } from "../../testing/explorer/index.ts";
-import { unreached } from "./unreached.ts";
+import type { ChartReach, Exploration } from "../../testing/explorer/index.ts";
+import { charts } from "../support/charts/catalogue.ts";
+import { unexplored, unreached } from "./unreached.ts";
 import { worlds } from "./worlds/index.ts";
 import { optionsOf } from "../support/command-line.ts";
 
@@ -89,19 +91,44 @@ for (const world of chosen) {
 }
 
 // A part of the worlds cannot say what the charts never do.
-const uncovered = values.only === undefined ? uncoveredBy() : [];
+const reach = values.only === undefined ? reachOf(runs) : [];
+const chartRows = reach.map(({ chart, reached, unreached: missing }) => ({
+  chart,
+  parts: reached.length + missing.length,
+  reached: reached.length,
+  explained: missing.filter((part) => unreached.has(part)).length,
+}));
+for (const { chart, parts, reached, explained } of chartRows)
+  say(`${chart}: ${reached} of ${parts} states and transitions are reached, ${explained} are explained`);
+const uncovered = values.only === undefined ? uncoveredBy(reach) : [];
 for (const each of uncovered) say(`uncovered: ${each}`);
-if (values.json === true) console.log(JSON.stringify({ worlds: rows, uncovered }));
+if (values.json === true) console.log(JSON.stringify({ worlds: rows, charts: chartRows, uncovered }));
 else for (const row of rows) console.log(`${row.name}: ${row.violations.length === 0 ? "holds" : "VIOLATED"}`);
 const failed = rows.some((row) => !row.exhaustive || row.violations.length > 0) || uncovered.length > 0;
 process.exitCode = failed ? 1 : 0;
 
-function uncoveredBy(): string[] {
-  const reach = reachOf(runs);
-  const missing = reach.flatMap((each) => each.unreached).filter((part) => !unreached.has(part));
-  const reached = new Set(reach.flatMap((each) => each.reached));
-  const stale = [...unreached.keys()].filter((part) => reached.has(part));
-  return [...missing, ...stale.map((part) => `${part} (reached, but test/model/unreached.ts says it is not)`)];
+function uncoveredBy(all: readonly ChartReach[]): string[] {
+  const missing = all.flatMap((each) => each.unreached).filter((part) => !unreached.has(part));
+  const parts = new Set(all.flatMap((each) => [...each.reached, ...each.unreached]));
+  const reached = new Set(all.flatMap((each) => each.reached));
+  const stale = [...unreached.keys()].flatMap((part) => {
+    if (reached.has(part)) return [`${part} (reached, but test/model/unreached.ts says it is not)`];
+    return parts.has(part) ? [] : [`${part} (in test/model/unreached.ts, but in no chart)`];
+  });
+  return [...missing, ...stale, ...strangeCharts(new Set(all.map(({ chart }) => chart)))];
+}
+
+/** Charts without a world and without a reason, and reasons that are out of date. */
+function strangeCharts(explored: ReadonlySet<string>): string[] {
+  const all = charts.map(({ machine }) => machine.id);
+  return [
+    ...all
+      .filter((chart) => !explored.has(chart) && !unexplored.has(chart))
+      .map((chart) => `${chart} (no world runs it)`),
+    ...[...unexplored.keys()]
+      .filter((chart) => explored.has(chart) || !all.includes(chart))
+      .map((chart) => `${chart} (a world runs it, or there is no such chart)`),
+  ];
 }
 
 function report(
