@@ -18,7 +18,7 @@ import { compileAll, Copy } from "./attempts.ts";
 import type { Caught } from "./attempts.ts";
 import { faults } from "./catalogue.ts";
 import type { Fault, Try } from "./fault.ts";
-import { optionsOf } from "../support/command-line.ts";
+import { numberOf, numbers, optionsOf } from "../support/command-line.ts";
 
 interface Verdict {
   readonly fault: string;
@@ -130,7 +130,7 @@ async function inParallel<Item>(
   await Promise.all(copies.map(job));
 }
 
-const jobs = Number(values.jobs);
+const jobs = numberOf("--jobs", values.jobs, numbers.fromOne);
 const verdicts: Verdict[] = [];
 const faithful = new Faithful();
 const scratch = await mkdtemp(path.join(os.tmpdir(), "partyline-faults-"));
