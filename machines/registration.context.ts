@@ -10,6 +10,7 @@ import type {
   Follower,
   RegistrationFact,
   RegistrationInput,
+  SeatLoss,
   SeatReply,
   SeatRequest,
   SeatWrite,
@@ -43,6 +44,10 @@ export const newSitter = (context: RegistrationContext): Sitter => ({
   thread: newThread(context),
 });
 
+/** The one who asks is the instance that sits here, under another generation. */
+export const isOfSitter = ({ candidate, sitter }: RegistrationContext): boolean =>
+  candidate?.follower.instanceId === sitter?.instanceId;
+
 export const seatWrite = ({ context }: { readonly context: RegistrationContext }): SeatWrite => ({
   epoch: context.epoch,
   seat: context.seat,
@@ -56,7 +61,7 @@ export const answer = (requestId: string, reply: SeatReply): RegistrationFact =>
 
 export const gone = (
   context: RegistrationContext,
-  why: Extract<RegistrationFact, { type: "seat.gone" }>["why"],
+  why: SeatLoss,
 ): RegistrationFact => ({ type: "seat.gone", instanceId: must(context.sitter).instanceId, why });
 
 /** The sitter with another thread, and nothing else changed: its generation stands. */
@@ -78,6 +83,12 @@ export const provisioningOf = (
 
 /** The thread that was reported. */
 export const doubted = ({ doubt }: RegistrationContext): ThreadTarget => must(doubt).target;
+
+/** Why the store did not take a registration; `output` is what the commit came to. */
+export const whyRefused = (output: unknown): string =>
+  typeof output === "object" && output !== null && "kind" in output && output.kind === "superseded"
+    ? "another process holds this seat by now"
+    : "the seat's former thread is being deleted, and Telegram has not confirmed it yet";
 
 /** Why a seat keeps the thread that was reported; `output` is what provisioning, or the commit, came to. */
 export function whyNotMoved(output: unknown): string {

@@ -85,15 +85,18 @@ export type SeatReply =
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "failed"; readonly reason: string };
 
+/** `superseded`: another process holds the seat in the store, or may; whoever sits here is not proven dead by that. */
+export type SeatLoss = "silent" | "closed" | "superseded" | "died" | "left";
+
 export type RegistrationFact =
   | { readonly type: "seat.answered"; readonly requestId: string; readonly reply: SeatReply }
   | { readonly type: "seat.live"; readonly sitter: Sitter }
-  /** The thread is new to the user, or to whoever sits there now. */
   /** The seat has another thread, under the same registration. */
   | { readonly type: "seat.moved"; readonly sitter: Sitter; readonly from: ThreadTarget }
   | { readonly type: "seat.notMoved"; readonly instanceId: InstanceId; readonly reason: string }
+  /** The thread is new to the user, or to whoever sits there now. */
   | { readonly type: "seat.connected"; readonly thread: BoundThread }
-  | { readonly type: "seat.gone"; readonly instanceId: InstanceId; readonly why: "silent" | "closed" | "died" | "left" }
+  | { readonly type: "seat.gone"; readonly instanceId: InstanceId; readonly why: SeatLoss }
   | { readonly type: "seat.unprovable"; readonly instanceId: InstanceId };
 
 export interface CommitRequest {

@@ -10,21 +10,28 @@
  *
  * Invariants: registration/oneSeatOneHolder, registration/staleGenerationNeverActs.
  */
-import { and, assign, emit, enqueueActions } from "xstate";
+import { and, assign, emit } from "xstate";
 import { givingUp } from "./cleanup.machine.ts";
 import { sameTarget } from "./ids.ts";
-import { isNews } from "./provisioning.machine.ts";
-import { answer, movedSitter, must, newSitter, newThread, provisioningOf, seatWrite } from "./registration.context.ts";
+import { answer, isOfSitter, movedSitter, must, newSitter, provisioningOf, seatWrite } from "./registration.context.ts";
+import type { RegistrationContext } from "./registration.context.ts";
 import { farewellReply } from "./registration.contract.ts";
-import type { Sitter } from "./registration.contract.ts";
+import type { CommitAnswer, SeatWrite, Sitter } from "./registration.contract.ts";
 import { chart } from "./registration.setup.ts";
 
 export * from "./registration.contract.ts";
 export type { RegistrationContext } from "./registration.context.ts";
 
-const seatTaken = "another process holds this seat by now";
-const threadBeingDeleted = "the seat's former thread is being deleted, and Telegram has not confirmed it yet";
-
+type Committed = { readonly event: { readonly output: CommitAnswer } };
+const isCommitted = ({ event }: Committed): boolean => event.output.kind === "committed";
+const isRefused = ({ event }: Committed): boolean =>
+  event.output.kind === "superseded" || event.output.kind === "threadGone";
+const commitOf = ({ context }: { readonly context: RegistrationContext }): SeatWrite => ({
+  epoch: context.epoch,
+  seat: context.seat,
+  sitter: newSitter(context),
+});
+const seated = ["sitDown", "answerRegistered", "announceThread"] as const;
 /** Not routable: its requests are told so, and it registers anew. */
 const unrouted = {
   "follower.heartbeat": { actions: "answerUnknown" },
@@ -110,45 +117,23 @@ export const registrationMachine = chart.createMachine({
       on: whileMutating,
       invoke: {
         src: "commitRegistration",
-        input: ({ context }) => ({ epoch: context.epoch, seat: context.seat, sitter: newSitter(context) }),
+        input: commitOf,
         onDone: [
-          {
-            guard: ({ event }) => event.output.kind === "committed",
-            target: "live",
-            actions: [
-              assign({ sitter: ({ context }) => newSitter(context) }),
-              emit(({ context }) =>
-                answer(must(context.candidate).requestId, {
-                  kind: "registered",
-                  thread: newThread(context),
-                }),
-              ),
-              enqueueActions(({ context, enqueue }) => {
-                if (isNews(must(context.candidateThread).origin))
-                  enqueue.emit({ type: "seat.connected", thread: newThread(context) });
-              }),
-            ],
-          },
+          { guard: isCommitted, target: "live", actions: seated },
           {
             guard: ({ context, event }) =>
               event.output.kind === "threadGone" && context.lostThreads < context.timings.lostThreadsMax,
             target: "rethreading",
             actions: assign({ lostThreads: ({ context }) => context.lostThreads + 1 }),
           },
+          // Whoever sits here is the one who asked: the seat went past both.
           {
-            guard: ({ event }) => event.output.kind === "superseded" || event.output.kind === "threadGone",
-            target: "settling",
-            actions: emit(({ context, event }) =>
-              answer(must(context.candidate).requestId, {
-                kind: "refused",
-                reason: event.output.kind === "superseded" ? seatTaken : threadBeingDeleted,
-              }),
-            ),
+            guard: ({ context, event }) => event.output.kind === "superseded" && isOfSitter(context),
+            target: "suspect",
+            actions: ["answerRefused", "reportSuperseded"],
           },
-          {
-            target: "settling",
-            actions: emit(({ context }) => answer(must(context.candidate).requestId, { kind: "lostOwnership" })),
-          },
+          { guard: isRefused, target: "settling", actions: "answerRefused" },
+          { target: "settling", actions: "answerLostOwnership" },
         ],
         // It may stand: only the store can tell, and writing it again changes nothing.
         onError: "refencing",
@@ -156,8 +141,34 @@ export const registrationMachine = chart.createMachine({
     },
     /** Its thread is being deleted, or has been: it waits for the end of that, and gets another. */
     rethreading: { on: whileMutating, after: { retryInterval: "provisioning" } },
-    /** Whether the registration was written is not known. */
-    refencing: { on: whileMutating, after: { retryInterval: "fencing" } },
+    /**
+     * Whether the registration was written is not known. A refusal now does not say who the store had before it: nobody is
+     * routable then.
+     */
+    refencing: {
+      on: whileMutating,
+      initial: "pausing",
+      states: {
+        pausing: { after: { retryInterval: "writing" } },
+        writing: {
+          invoke: {
+            src: "commitRegistration",
+            input: commitOf,
+            onDone: [
+              { guard: isCommitted, target: "#registration.live", actions: seated },
+              {
+                guard: ({ context, event }) => isRefused({ event }) && context.sitter !== null,
+                target: "#registration.suspect",
+                actions: ["answerRefused", "reportSuperseded"],
+              },
+              { guard: isRefused, target: "#registration.vacant", actions: "answerRefused" },
+              { target: "#registration.settling", actions: "answerLostOwnership" },
+            ],
+            onError: "pausing",
+          },
+        },
+      },
+    },
 
     /** A refused registration leaves the seat as it was. */
     settling: {
@@ -254,6 +265,11 @@ export const registrationMachine = chart.createMachine({
                     guard: ({ event }) => event.output.kind === "committed",
                     target: "#registration.live.heard",
                     actions: [assign({ sitter: ({ context }) => movedSitter(context) }), "reportMoved"],
+                  },
+                  {
+                    guard: ({ event }) => event.output.kind === "superseded",
+                    target: "#registration.suspect",
+                    actions: ["reportNotMoved", "reportSuperseded"],
                   },
                   { target: "#registration.live.heard", actions: "reportNotMoved" },
                 ],

@@ -7,8 +7,8 @@ import { setup } from "xstate";
 import { cleanupMachine } from "./cleanup.machine.ts";
 import { sameTarget } from "./ids.ts";
 import type { Liveness } from "./ids.ts";
-import { provisioningMachine } from "./provisioning.machine.ts";
-import { answer, doubted, gone, must, whyNotMoved } from "./registration.context.ts";
+import { isNews, provisioningMachine } from "./provisioning.machine.ts";
+import { answer, doubted, gone, must, newSitter, newThread, whyNotMoved, whyRefused } from "./registration.context.ts";
 import type { RegistrationContext } from "./registration.context.ts";
 import { candidateFrom } from "./registration.contract.ts";
 import type {
@@ -75,6 +75,23 @@ export const chart = base.extend({
       candidateThread: null,
       lostThreads: 0,
     }),
+    sitDown: base.assign({ sitter: ({ context }) => newSitter(context) }),
+    answerRegistered: base.emit(({ context }) =>
+      answer(must(context.candidate).requestId, { kind: "registered", thread: newThread(context) }),
+    ),
+    announceThread: base.enqueueActions(({ context, enqueue }) => {
+      if (isNews(must(context.candidateThread).origin))
+        enqueue.emit({ type: "seat.connected", thread: newThread(context) });
+    }),
+    answerRefused: base.emit(({ context, event }) =>
+      answer(must(context.candidate).requestId, {
+        kind: "refused",
+        reason: whyRefused("output" in event ? event.output : null),
+      }),
+    ),
+    answerLostOwnership: base.emit(({ context }) =>
+      answer(must(context.candidate).requestId, { kind: "lostOwnership" }),
+    ),
     defer: base.assign({
       deferred: ({ context, event }) =>
         event.type === "follower.register" || event.type === "follower.disconnect"
@@ -89,6 +106,7 @@ export const chart = base.extend({
     }),
     reportClosed: base.emit(({ context }) => gone(context, "closed")),
     reportSilent: base.emit(({ context }) => gone(context, "silent")),
+    reportSuperseded: base.emit(({ context }) => gone(context, "superseded")),
     reportDied: base.emit(({ context }) => gone(context, "died")),
     reportLeft: base.emit(({ context }) => gone(context, "left")),
     answerUnknown: base.emit(({ event }) => answer("requestId" in event ? event.requestId : "", { kind: "unknown" })),

@@ -217,6 +217,14 @@ const registrationFaults: readonly Fault[] = [
     tries: [...explored("registration/attempts", "registration/leaders"), walked("registration/wide")],
   },
   {
+    name: "a registration that may have been written leaves the earlier one routable when it is refused",
+    file: registration,
+    find: 'guard: ({ context, event }) => isRefused({ event }) && context.sitter !== null,\n                target: "#registration.suspect",',
+    replace:
+      'guard: ({ context, event }) => isRefused({ event }) && context.sitter !== null,\n                target: "#registration.live",',
+    tries: [unit("machines/registration.machine", "meanwhile is not known")],
+  },
+  {
     name: "silence counts as death",
     file: registration,
     find: '              target: "#registration.suspect",\n              actions: "reportSilent",',

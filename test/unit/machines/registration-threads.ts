@@ -73,12 +73,21 @@ describe("its thread is reported gone", () => {
     ["it exists", () => replacing().answer("provisioning", bound), "the thread exists"],
     ["there is no other", () => replacing().answer("provisioning", { kind: "rejected", reason: "429" }), "429"],
     ["the epoch is over", () => replacing().answer("provisioning", { kind: "fenced" }), "fenced"],
-    ["the seat is lost", () => moving().answer("commitRegistration", { kind: "superseded" }), "superseded"],
+    ["the epoch is over at the end", () => moving().answer("commitRegistration", { kind: "fenced" }), "fenced"],
     ["the effect broke", () => replacing().fail("provisioning"), "the thread was to be replaced, and that failed"],
   ])("keeps its thread when %s, and says why", (_, kept, reason) => {
     const seat = kept();
     expect([seat.state, seat.context.sitter?.thread]).toEqual(["live.heard", thread()]);
     expect(seat.facts.at(-1)).toMatchObject({ type: "seat.notMoved", reason });
+  });
+
+  it("is suspect when another process holds its seat by now", () => {
+    const seat = moving().answer("commitRegistration", { kind: "superseded" });
+    expect(seat.state).toBe("suspect.resting");
+    expect(seat.facts.slice(-2)).toMatchObject([
+      { type: "seat.notMoved", reason: "superseded" },
+      { type: "seat.gone", why: "superseded" },
+    ]);
   });
 
   it("threads/FP-W2 registration and disconnect wait for the end of it", () => {

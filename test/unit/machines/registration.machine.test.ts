@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { registrationMachine, routableSitter } from "../../../machines/registration.machine.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
-import { chat, mySeat, rival, thread } from "../../support/charts/samples.ts";
+import { chat, follower, me, mySeat, rival, thread } from "../../support/charts/samples.ts";
 import {
   answered,
   beat,
@@ -69,7 +69,7 @@ describe("a seat that the store knows somebody on, from an earlier leader's time
 describe("a commit that was not observed", () => {
   it("is written again until the store answers: it may stand, and nobody is told anything meanwhile", () => {
     const seat = refencing();
-    expect(seat.state).toBe("refencing");
+    expect(seat.state).toBe("refencing.pausing");
     expect(seat.timers).toEqual({ retryInterval: 250 });
     expect(seat.requests).toEqual({});
     seat.after("retryInterval").fail("commitRegistration").after("retryInterval");
@@ -93,7 +93,23 @@ describe("a commit that was not observed", () => {
     expect(repliesTo(seat, "register g1")).toEqual([reply]);
   });
 
-  it("leaves the one who sits there where it is, if it is refused in the end", () => {
+  it.each([
+    ["another process holds the seat", superseded],
+    ["the thread is gone", { kind: "threadGone" }],
+  ] as const)(
+    "leaves nobody routable when it is refused because %s: whom the store had meanwhile is not known",
+    (_, outcome) => {
+      const seat = replacing().answer("provisioning", bound).fail("commitRegistration").after("retryInterval");
+      seat.answer("commitRegistration", outcome);
+      expect(seat.state).toBe("suspect.resting");
+      expect(seat.latest).toMatchObject([
+        { type: "seat.answered", reply: { kind: "refused" } },
+        { type: "seat.gone", why: "superseded" },
+      ]);
+    },
+  );
+
+  it("leaves the one who sits there where it is, if the epoch is over in the end", () => {
     const seat = replacing().answer("provisioning", bound).fail("commitRegistration");
     expect(routableSitter(seat.view)).toBeNull();
     expect(seat.send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "alive" })]);
@@ -185,8 +201,12 @@ describe("registering", () => {
       () => replacing().answer("provisioning", bound).answer("commitRegistration", { kind: "fenced" }),
     ],
     [
-      "another process holds the seat by now",
-      () => replacing().answer("provisioning", bound).answer("commitRegistration", { kind: "superseded" }),
+      "another instance, which held the seat, asked late",
+      () =>
+        live()
+          .send({ ...register("g2"), follower: { ...follower("g2"), instanceId: me } })
+          .answer("provisioning", bound)
+          .answer("commitRegistration", { kind: "superseded" }),
     ],
   ] as const)("leaves the one who sits there where it is when %s", (_, refused) => {
     const seat = refused();
@@ -194,6 +214,15 @@ describe("registering", () => {
     expect(seat.context.sitter).toEqual(sitter("g1"));
     expect(seat.send(beat("g1")).latest).toEqual([answered("beat g1", { kind: "alive" })]);
     expect(seat.send(beat("g2")).latest).toEqual([answered("beat g2", { kind: "stale" })]);
+  });
+
+  it("is suspect when the store says that another process holds the seat of the one who sits there", () => {
+    const seat = replacing().answer("provisioning", bound).answer("commitRegistration", superseded);
+    expect(seat.state).toBe("suspect.resting");
+    expect(seat.latest).toEqual([
+      answered("register g2", { kind: "refused", reason: "another process holds this seat by now" }),
+      { type: "seat.gone", instanceId: rival, why: "superseded" },
+    ]);
   });
 
   it.each([
