@@ -233,7 +233,7 @@ describe("leaving for good", () => {
     expect(seeking().send(leave).state).toBe(seeking().send(stop).state);
   });
 
-  it("deletes the thread that it had as a follower, even if it could not be had again as the leader", () => {
+  it("threads/S-78 deletes the thread that it had as a follower, even if it could not be had again as the leader", () => {
     const instance = joined().send(granted(4)).send(activatedThreadless).send(leave).send(stoppedThreadless);
     expect(instance.state).toBe("online.leading.givingUp");
     expect(instance.requests).toMatchObject({ cleanup: { epoch: 4, seat: mySeat, target: thread().target } });

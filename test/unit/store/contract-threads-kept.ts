@@ -96,7 +96,9 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     expect(await store.threads.bindingOf(binding)).toMatchObject({ standing: "open", provenAtMs: the.startMs + 2 });
   });
 
-  test("threads/OP-4: a lost thread is remembered with its seat until it is proven after all", async ({ store }) => {
+  test("threads/OP-4, S-57: a lost thread is remembered with its seat until it is proven after all", async ({
+    store,
+  }) => {
     const epoch = await the.lead(store, 1);
     const lose = (thread: number) =>
       store.threads.lose({ epoch, target: the.target(thread), reason: "TOPIC_DELETED", atMs: 9 });

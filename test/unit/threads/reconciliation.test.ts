@@ -67,7 +67,7 @@ describe("threads/T-19, T-20, S-83, S-84, RC-A4: under an epoch that is over", (
     expect(world.telegram.calls).toEqual([]);
   });
 
-  it("S-85, RC-A6: what was confirmed to a leader that is over is confirmed to the next one as well", async () => {
+  it("threads/S-85, RC-A6: what was confirmed to a leader that is over is confirmed to the next one as well", async () => {
     const world = open();
     const epoch = await world.lead(1);
     await world.seat(epoch, 1);
@@ -90,16 +90,16 @@ describe("threads/T-19, T-20, S-83, S-84, RC-A4: under an epoch that is over", (
   });
 });
 
-describe("threads/RC-A1, RC-A7, T-17, OP-26: only Telegram's own word for it is a deletion", () => {
+describe("threads/T-17, RC-A1, RC-A7: only Telegram's own word for it is a deletion", () => {
   const rejected = (error_code: number, description: string): CallOutcome => ({
     kind: "rejected",
     error: { error_code, description },
   });
   const limited = { error_code: 429, description: "Too Many Requests" };
   const unconfirmed: readonly (readonly [string, CallOutcome])[] = [
-    ["S-87 a closed thread", rejected(400, "Bad Request: TOPIC_CLOSED")],
+    ["threads/S-87 a closed thread", rejected(400, "Bad Request: TOPIC_CLOSED")],
     ["a right that is missing", rejected(400, "Bad Request: not enough rights")],
-    ["OP-26 a yes that says no", { kind: "ok", result: false }],
+    ["threads/OP-26 a yes that says no", { kind: "ok", result: false }],
     ["a pause", { kind: "throttled", retryAfterMs: 1_000, error: limited }],
     ["no answer", { kind: "ambiguous", reason: "the connection broke" }],
     ["no connection", { kind: "notSent", reason: "ECONNREFUSED" }],
@@ -122,7 +122,7 @@ describe("threads/RC-A1, RC-A7, T-17, OP-26: only Telegram's own word for it is 
     expect(await bound(world)).toEqual([]);
   });
 
-  it("S-67, S-88: the absence of the thread is one, whatever became of closing it", async () => {
+  it("threads/S-67, S-88: the absence of the thread is one, whatever became of closing it", async () => {
     const world = open();
     const epoch = await world.lead();
     await intend(world, epoch, 1);
@@ -133,7 +133,7 @@ describe("threads/RC-A1, RC-A7, T-17, OP-26: only Telegram's own word for it is 
     expect(world.telegram.calls.map(({ method }) => method)).toEqual(["closeForumTopic", "deleteForumTopic"]);
   });
 
-  it("T-16, T-47, S-43, S-91: what one leader could not have confirmed the next one tries again", async () => {
+  it("threads/T-16, T-47, S-43, S-91: what one leader could not have confirmed the next one tries again", async () => {
     const world = open();
     const epoch = await the.lead(world.store, 1);
     await world.seat(epoch, 1);

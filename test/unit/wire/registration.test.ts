@@ -63,7 +63,7 @@ test("protocol/S-26: a registration without a generation is refused and nobody s
   expect(await sitting.heartbeat()).toMatchObject({ ok: true });
 });
 
-test("protocol/S-27: a follower whose thread took 20 s is alive from then on, not from when it asked", async () => {
+test("protocol/S-27, threads/S-23: a follower whose thread took 20 s is alive from then on, not from when it asked", async () => {
   const world = await startLeader();
   const topic = held(world, "createForumTopic");
   const peer = await V1Peer.open(world);
@@ -132,7 +132,7 @@ test("protocol/S-30: who registers while the former one's thread is being delete
   expect(await successor.heartbeat()).toMatchObject({ ok: true });
 });
 
-test("protocol/S-31 and O-39: two registrations of one seat at once are both answered, one after the other, with one thread", async () => {
+test("protocol/S-31 and O-39, threads/S-20: two registrations of one seat at once are both answered, one after the other, with one thread", async () => {
   const world = await startLeader();
   const topic = held(world, "createForumTopic");
   const peer = await V1Peer.open(world);
@@ -162,7 +162,7 @@ test("protocol/O-22: silence of 5000 ms is suspicious, and not a moment less", a
   expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
 });
 
-test("protocol/O-5: who registers again, after almost too long a silence, has just been heard of", async () => {
+test("protocol/O-5, threads/OP-43: who registers again, after almost too long a silence, has just been heard of", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   await world.clock.advance(4_900);
