@@ -221,6 +221,94 @@ export const superseded: readonly Superseded[] = [
     instead:
       "There are no state files. A binding is keyed by its seat in the store, and has one of three standings: open, closed, suspect.",
   },
+  {
+    ids: ["threads/S-28"],
+    instead:
+      "There is no file beside the store: what a creation has made is written into its own record, by the record’s own id.",
+  },
+  {
+    ids: ["threads/S-36"],
+    instead: "A thread that another one replaces is never closed in the background: it is left over, for the operator.",
+  },
+  {
+    ids: ["threads/S-37", "threads/OP-14"],
+    instead:
+      "A typing action proves nothing: a thread is looked at with an edit that changes nothing, past every gate.",
+  },
+  {
+    ids: ["threads/S-44", "threads/S-45", "threads/S-55", "threads/OP-19", "threads/OP-39"],
+    instead:
+      "A leader’s start deletes nothing and waits for no deletion: the thread of a former leader is its seat’s, with a deadline like any other’s, and why it could not be deleted stays with its instruction.",
+  },
+  {
+    ids: ["threads/OP-9", "threads/OP-32"],
+    instead:
+      "There are no reservations: a letter is free when neither a binding nor a creation has it, and a known leftover holds none.",
+  },
+  {
+    ids: ["threads/S-48", "threads/OP-46"],
+    instead: "There are no pending threads to claim: a thread is bound to a seat, begun for one, or left over.",
+  },
+  {
+    ids: ["threads/S-50"],
+    instead: "There are no session hand-overs in memory: a seat’s binding is in the store and does not age.",
+  },
+  {
+    ids: ["threads/S-51", "threads/S-52"],
+    instead: "There is no command that forces a fresh thread: the operator gives a thread up, or binds another.",
+  },
+  {
+    ids: ["threads/S-77"],
+    instead:
+      "Whoever leaves goes, whatever the leader answers: its thread is then deleted after its deadline, and that is said.",
+  },
+  {
+    ids: ["threads/S-82"],
+    instead: "A message in a thread that nobody has deletes nothing, under any epoch.",
+  },
+  {
+    ids: ["threads/S-89", "threads/OP-30"],
+    instead: "No thread is only closed: one that is replaced is left over, for the operator.",
+  },
+  {
+    ids: [
+      "threads/S-86",
+      "threads/S-98",
+      "threads/S-99",
+      "threads/S-100",
+      "threads/S-101",
+      "threads/S-102",
+      "threads/S-103",
+      "threads/OP-11",
+      "threads/OP-12",
+      "threads/OP-33",
+      "threads/OP-36",
+      "threads/ST-1",
+      "threads/ST-2",
+      "threads/ST-3",
+      "threads/ST-4",
+      "threads/ST-5",
+      "threads/ST-6",
+      "threads/ST-7",
+      "threads/ST-15",
+      "threads/ST-17",
+    ],
+    instead:
+      "There are no state files and no copies in memory to lose: each change is one transaction of the store, which refuses an epoch that is over.",
+  },
+  {
+    ids: ["threads/S-104", "threads/S-105"],
+    instead: "A damaged store is refused by a start, and neither moved nor replaced by it, whoever lives.",
+  },
+  {
+    ids: ["threads/OP-5", "threads/OP-10"],
+    instead:
+      "There is no cursor of letters and there are no hints: a lost thread is remembered with its letter and name.",
+  },
+  {
+    ids: ["threads/OP-22", "threads/SY-1", "threads/SY-2", "threads/SY-3"],
+    instead: "There are no slices: nothing is called fresh or suspect but a thread, whose standing is in its binding.",
+  },
   { ids: ["threads/T-52"], instead: "26 letters are names, not a limit: after Z come AA, AB and so on." },
   {
     ids: ["updates/Q-4", "updates/Q-5"],

@@ -86,12 +86,22 @@ function claimsOfInvariants(/** @type {string} */ root) {
   );
 }
 
+/** @returns {string[]} the rules that something else holds in place of; docs/invariants.md says what */
+export function decidedOtherwise(/** @type {string} */ root) {
+  const source = readFileSync(path.join(root, "machines/invariants/beyond.ts"), "utf8");
+  return [...source.matchAll(/ids: \[([^\]]*)\],\s*instead:/g)].flatMap(([, ids]) => idsIn(String(ids)));
+}
+
 /** @returns {string[]} the ids that a drawn table calls covered */
 export const declaredIn = (/** @type {string} */ page) =>
   [...page.matchAll(/^\| ((?:protocol|threads|updates)\/[A-Z]{1,2}-\d+) \|/gm)].map((match) => String(match[1]));
 
 /** @returns {string} docs/coverage.md */
-export function drawTable(/** @type {readonly Listed[]} */ lists, /** @type {readonly Claim[]} */ found) {
+export function drawTable(
+  /** @type {readonly Listed[]} */ lists,
+  /** @type {readonly Claim[]} */ found,
+  /** @type {readonly string[]} */ otherwise,
+) {
   /** @type {Map<string, Set<string>>} */
   const places = new Map();
   for (const { id, where } of found) places.set(id, (places.get(id) ?? new Set()).add(where));
@@ -100,11 +110,12 @@ export function drawTable(/** @type {readonly Listed[]} */ lists, /** @type {rea
     [
       "Written by `npm run coverage-table` from the titles of tests and the ids of",
       "[machines/invariants.ts](../machines/invariants.ts): name the rule in the title of its test, then run it. The lists of",
-      "rules are in `docs/ids/`. A rule without a row is not checked under its own name; other tests may touch it.",
+      "rules are in `docs/ids/`. A rule without a row is not checked under its own name; other tests may touch it. What was",
+      "decided otherwise, and what holds instead, is told in [invariants.md](invariants.md#what-was-decided-otherwise).",
     ].join("\n"),
     ...lists.flatMap(({ spec, families }) => [
       `## ${spec}`,
-      ...families.flatMap((family) => familySection(spec, family, places)),
+      ...families.flatMap((family) => familySection(spec, family, { places, otherwise })),
     ]),
   ]
     .join("\n\n")
@@ -115,7 +126,10 @@ export function drawTable(/** @type {readonly Listed[]} */ lists, /** @type {rea
 function familySection(
   /** @type {string} */ spec,
   /** @type {Family} */ family,
-  /** @type {ReadonlyMap<string, ReadonlySet<string>>} */ places,
+  /** @type {{ places: ReadonlyMap<string, ReadonlySet<string>>, otherwise: readonly string[] }} */ {
+    places,
+    otherwise,
+  },
 ) {
   const ids = Array.from(
     { length: family.last - family.first + 1 },
@@ -125,15 +139,13 @@ function familySection(
     const where = places.get(`${spec}/${id}`);
     return where === undefined ? [] : [`| ${spec}/${id} | ${[...where].map((each) => `\`${each}\``).join("<br>")} |`];
   });
+  const unnamed = ids.filter((id) => !places.has(`${spec}/${id}`));
+  const decided = unnamed.filter((id) => otherwise.includes(`${spec}/${id}`));
+  const missing = unnamed.filter((id) => !decided.includes(id));
   return [
     `### ${family.letters}: ${family.words} (${rows.length} of ${ids.length})`,
     ...(rows.length === 0 ? [] : [["| Rule | Checked by |", "| --- | --- |", ...rows].join("\n")]),
-    ...(rows.length === ids.length ? [] : [`Not by name: ${missing(ids, spec, places).join(", ")}.`]),
+    ...(decided.length === 0 ? [] : [`Decided otherwise: ${decided.join(", ")}.`]),
+    ...(missing.length === 0 ? [] : [`Not by name: ${missing.join(", ")}.`]),
   ];
 }
-
-const missing = (
-  /** @type {readonly string[]} */ ids,
-  /** @type {string} */ spec,
-  /** @type {ReadonlyMap<string, unknown>} */ places,
-) => ids.filter((id) => !places.has(`${spec}/${id}`));

@@ -1,7 +1,16 @@
 /** docs/coverage.md keeps its word: what it calls checked is checked, and every id in a title is a rule that exists. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { claims, declaredIn, drawTable, idsIn, isListed, listedIds } from "../../../scripts/lib/coverage.mjs";
+import { superseded } from "../../../machines/invariants/beyond.ts";
+import {
+  claims,
+  decidedOtherwise,
+  declaredIn,
+  drawTable,
+  idsIn,
+  isListed,
+  listedIds,
+} from "../../../scripts/lib/coverage.mjs";
 
 const lists = listedIds(".");
 const found = claims(".");
@@ -19,10 +28,22 @@ describe("the table of rules and their tests", () => {
   });
 
   it("lists a rule once, and draws each either as a row or as missing", () => {
-    const page = drawTable(lists, [{ id: "protocol/S-13", where: "test/unit/some.test.ts" }]);
+    const page = drawTable(
+      lists,
+      [{ id: "protocol/S-13", where: "test/unit/some.test.ts" }],
+      ["protocol/S-13", "protocol/S-14"],
+    );
     expect(declaredIn(page)).toEqual(["protocol/S-13"]);
     expect(page).toContain("### S: scenarios (1 of 100)");
-    expect(page).toMatch(/Not by name: .*S-12, S-14,/);
+    expect(page).toMatch(/Decided otherwise: S-14\./);
+    expect(page).toMatch(/Not by name: .*S-12, S-15,/);
+  });
+
+  it("knows what was decided otherwise, each a rule that exists", () => {
+    const otherwise = decidedOtherwise(".");
+    expect(otherwise).toEqual(superseded.flatMap(({ ids }) => ids));
+    expect(otherwise.filter((id) => !isListed(lists, id))).toEqual([]);
+    expect(new Set(otherwise).size).toBe(otherwise.length);
   });
 });
 
