@@ -20,7 +20,6 @@ const whyDeleted: Readonly<Record<Deletion["reason"], string>> = {
   ended: "its instance is gone",
   left: "its instance gave it up",
   operator: "an operator gave it up",
-  replaced: "its seat has another thread",
 };
 
 function explainDeletion({ reason, dueAtMs, attempts, lastReason }: Deletion, nowMs: number): string {

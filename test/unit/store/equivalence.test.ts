@@ -159,13 +159,7 @@ const threads: fc.Arbitrary<Operation> = fc.oneof(
 const aTarget = small.map(the.target);
 const cleanups: fc.Arbitrary<Operation> = fc.oneof(
   fc
-    .tuple(
-      small,
-      aTarget,
-      fc.constantFrom("ended", "left", "operator", "replaced"),
-      fc.integer({ min: 0, max: 9 }),
-      behind,
-    )
+    .tuple(small, aTarget, fc.constantFrom("ended", "left", "operator"), fc.integer({ min: 0, max: 9 }), behind)
     .map(([n, target, reason, dueAtMs, by]) =>
       asLeader(by, (s, e, atMs) => s.cleanups.intend({ epoch: e, seat: the.seat(n), target, reason, atMs, dueAtMs })),
     ),
