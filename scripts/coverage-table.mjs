@@ -8,17 +8,15 @@
  */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { claims, decidedOtherwise, drawTable, isListed, listedIds } from "./lib/coverage.mjs";
+import { claims, drawTable, isListed, listedIds } from "./lib/coverage.mjs";
 import { projectRoot, run } from "./lib/project.mjs";
 
 const page = path.join(projectRoot, "docs/coverage.md");
 const lists = listedIds(projectRoot);
 const found = claims(projectRoot);
-const otherwise = decidedOtherwise(projectRoot);
-const named = [...found, ...otherwise.map((id) => ({ id, where: "machines/invariants/beyond.ts" }))];
-const strangers = named.filter(({ id }) => !isListed(lists, id));
+const strangers = found.filter(({ id }) => !isListed(lists, id));
 for (const { id, where } of strangers) console.error(`${where} names ${id}, which no list in docs/ids has.`);
-writeFileSync(page, drawTable(lists, found, otherwise));
+writeFileSync(page, drawTable(lists, found));
 const formatted = await run(process.execPath, [
   path.join(projectRoot, "node_modules/prettier/bin/prettier.cjs"),
   "--write",

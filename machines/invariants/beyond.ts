@@ -1,6 +1,6 @@
 /**
  * Rules of the spec that no predicate over a world view states: what must come about in time, what speaks of bytes and files,
- * what was decided otherwise.
+ * what was decided otherwise. The last also for scenarios and open points; docs/coverage.md then counts them as told of.
  *
  * Owns: the lists, so that no rule is forgotten in silence. Does not own: the checks themselves.
  */

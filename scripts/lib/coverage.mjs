@@ -4,13 +4,14 @@
  *
  * An id is always written with its specification, `protocol/S-13`. Within one title further ids of the same specification
  * may follow it in short: `protocol/S-13, S-14 and P-20: …`. Only titles count (text in double quotes or backticks), never comments.
+ * What docs/invariants.md tells of beside its invariants (in time, elsewhere, decided otherwise) counts, with a link to where it is told.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 /** @typedef {{ letters: string, first: number, last: number, words: string }} Family */
 /** @typedef {{ spec: string, families: readonly Family[] }} Listed */
-/** @typedef {{ id: string, where: string }} Claim one id, and the test file or the invariant that checks it */
+/** @typedef {{ id: string, where: string }} Claim one id, and the test file or the invariant that checks it, or a link to what is told of it */
 
 const title = /"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`/g;
 const qualified = /\b(protocol|threads|updates)\/([A-Z]{1,2}-\d+)((?:(?:, | and |, and )[A-Z]{1,2}-\d+\b)*)/g;
@@ -60,7 +61,7 @@ export function claims(/** @type {string} */ root) {
     .map((file) => `test/${file.replaceAll("\\", "/")}`)
     .filter((file) => file.endsWith(".ts") && !file.startsWith(ownTests) && !file.includes("node_modules"))
     .sort();
-  return [...tests.flatMap((file) => claimsOfFile(root, file)), ...claimsOfInvariants(root)];
+  return [...tests.flatMap((file) => claimsOfFile(root, file)), ...claimsOfInvariants(root), ...claimsOfThePage(root)];
 }
 
 /** They are full of examples. */
@@ -86,10 +87,24 @@ function claimsOfInvariants(/** @type {string} */ root) {
   );
 }
 
-/** @returns {string[]} the rules that something else holds in place of; docs/invariants.md says what */
-export function decidedOtherwise(/** @type {string} */ root) {
+/** Sections of docs/invariants.md, by the list of machines/invariants/beyond.ts that each shows. */
+const sections = {
+  bounds: "What must come about in time",
+  elsewhere: "What is checked where it is",
+  superseded: "What was decided otherwise",
+};
+
+/** @returns {Claim[]} what docs/invariants.md tells of beside the invariants */
+function claimsOfThePage(/** @type {string} */ root) {
   const source = readFileSync(path.join(root, "machines/invariants/beyond.ts"), "utf8");
-  return [...source.matchAll(/ids: \[([^\]]*)\],\s*instead:/g)].flatMap(([, ids]) => idsIn(String(ids)));
+  return Object.entries(sections).flatMap(([list, heading]) => {
+    const [, rest = ""] = source.split(`export const ${list}:`);
+    const [entries = ""] = rest.split("export const");
+    const link = `[${heading}](invariants.md#${heading.toLowerCase().replaceAll(" ", "-")})`;
+    return [...entries.matchAll(/\bids: \[([^\]]*)\]/g)].flatMap(([, ids]) =>
+      idsIn(String(ids)).map((id) => ({ id, where: link })),
+    );
+  });
 }
 
 /** @returns {string[]} the ids that a drawn table calls covered */
@@ -97,11 +112,7 @@ export const declaredIn = (/** @type {string} */ page) =>
   [...page.matchAll(/^\| ((?:protocol|threads|updates)\/[A-Z]{1,2}-\d+) \|/gm)].map((match) => String(match[1]));
 
 /** @returns {string} docs/coverage.md */
-export function drawTable(
-  /** @type {readonly Listed[]} */ lists,
-  /** @type {readonly Claim[]} */ found,
-  /** @type {readonly string[]} */ otherwise,
-) {
+export function drawTable(/** @type {readonly Listed[]} */ lists, /** @type {readonly Claim[]} */ found) {
   /** @type {Map<string, Set<string>>} */
   const places = new Map();
   for (const { id, where } of found) places.set(id, (places.get(id) ?? new Set()).add(where));
@@ -110,12 +121,12 @@ export function drawTable(
     [
       "Written by `npm run coverage-table` from the titles of tests and the ids of",
       "[machines/invariants.ts](../machines/invariants.ts): name the rule in the title of its test, then run it. The lists of",
-      "rules are in `docs/ids/`. A rule without a row is not checked under its own name; other tests may touch it. What was",
-      "decided otherwise, and what holds instead, is told in [invariants.md](invariants.md#what-was-decided-otherwise).",
+      "rules are in `docs/ids/`. A rule without a row is not checked under its own name; other tests may touch it. A link leads",
+      "to where [invariants.md](invariants.md) tells what holds the rule in time, where it is checked, or what was decided instead.",
     ].join("\n"),
     ...lists.flatMap(({ spec, families }) => [
       `## ${spec}`,
-      ...families.flatMap((family) => familySection(spec, family, { places, otherwise })),
+      ...families.flatMap((family) => familySection(spec, family, places)),
     ]),
   ]
     .join("\n\n")
@@ -126,10 +137,7 @@ export function drawTable(
 function familySection(
   /** @type {string} */ spec,
   /** @type {Family} */ family,
-  /** @type {{ places: ReadonlyMap<string, ReadonlySet<string>>, otherwise: readonly string[] }} */ {
-    places,
-    otherwise,
-  },
+  /** @type {ReadonlyMap<string, ReadonlySet<string>>} */ places,
 ) {
   const ids = Array.from(
     { length: family.last - family.first + 1 },
@@ -137,15 +145,19 @@ function familySection(
   );
   const rows = ids.flatMap((id) => {
     const where = places.get(`${spec}/${id}`);
-    return where === undefined ? [] : [`| ${spec}/${id} | ${[...where].map((each) => `\`${each}\``).join("<br>")} |`];
+    return where === undefined ? [] : [`| ${spec}/${id} | ${[...where].map(shown).join("<br>")} |`];
   });
-  const unnamed = ids.filter((id) => !places.has(`${spec}/${id}`));
-  const decided = unnamed.filter((id) => otherwise.includes(`${spec}/${id}`));
-  const missing = unnamed.filter((id) => !decided.includes(id));
   return [
     `### ${family.letters}: ${family.words} (${rows.length} of ${ids.length})`,
     ...(rows.length === 0 ? [] : [["| Rule | Checked by |", "| --- | --- |", ...rows].join("\n")]),
-    ...(decided.length === 0 ? [] : [`Decided otherwise: ${decided.join(", ")}.`]),
-    ...(missing.length === 0 ? [] : [`Not by name: ${missing.join(", ")}.`]),
+    ...(rows.length === ids.length ? [] : [`Not by name: ${missing(ids, spec, places).join(", ")}.`]),
   ];
 }
+
+const shown = (/** @type {string} */ where) => (where.startsWith("[") ? where : `\`${where}\``);
+
+const missing = (
+  /** @type {readonly string[]} */ ids,
+  /** @type {string} */ spec,
+  /** @type {ReadonlyMap<string, unknown>} */ places,
+) => ids.filter((id) => !places.has(`${spec}/${id}`));

@@ -1,16 +1,7 @@
 /** docs/coverage.md keeps its word: what it calls checked is checked, and every id in a title is a rule that exists. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { superseded } from "../../../machines/invariants/beyond.ts";
-import {
-  claims,
-  decidedOtherwise,
-  declaredIn,
-  drawTable,
-  idsIn,
-  isListed,
-  listedIds,
-} from "../../../scripts/lib/coverage.mjs";
+import { claims, declaredIn, drawTable, idsIn, isListed, listedIds } from "../../../scripts/lib/coverage.mjs";
 
 const lists = listedIds(".");
 const found = claims(".");
@@ -27,23 +18,22 @@ describe("the table of rules and their tests", () => {
     expect(found.filter(({ id }) => !isListed(lists, id))).toEqual([]);
   });
 
-  it("lists a rule once, and draws each either as a row or as missing", () => {
-    const page = drawTable(
-      lists,
-      [{ id: "protocol/S-13", where: "test/unit/some.test.ts" }],
-      ["protocol/S-13", "protocol/S-14"],
-    );
-    expect(declaredIn(page)).toEqual(["protocol/S-13"]);
-    expect(page).toContain("### S: scenarios (1 of 100)");
-    expect(page).toMatch(/Decided otherwise: S-14\./);
-    expect(page).toMatch(/Not by name: .*S-12, S-15,/);
+  it("counts what docs/invariants.md tells of beside its invariants, with a link to its section", () => {
+    const decided = found.filter(({ where }) => where.includes("#what-was-decided-otherwise"));
+    expect(decided.map(({ id }) => id)).toContain("updates/Q-25");
+    const page = drawTable(lists, [{ id: "protocol/P-10", where: "[in time](invariants.md#in-time)" }]);
+    expect(page).toContain("| protocol/P-10 | [in time](invariants.md#in-time) |");
+    for (const { where } of found) {
+      const heading = /^\[([^\]]+)\]\(invariants\.md#/.exec(where)?.[1];
+      if (heading !== undefined) expect(readFileSync("docs/invariants.md", "utf8")).toContain(`\n## ${heading}\n`);
+    }
   });
 
-  it("knows what was decided otherwise, each a rule that exists", () => {
-    const otherwise = decidedOtherwise(".");
-    expect(otherwise).toEqual(superseded.flatMap(({ ids }) => ids));
-    expect(otherwise.filter((id) => !isListed(lists, id))).toEqual([]);
-    expect(new Set(otherwise).size).toBe(otherwise.length);
+  it("lists a rule once, and draws each either as a row or as missing", () => {
+    const page = drawTable(lists, [{ id: "protocol/S-13", where: "test/unit/some.test.ts" }]);
+    expect(declaredIn(page)).toEqual(["protocol/S-13"]);
+    expect(page).toContain("### S: scenarios (1 of 100)");
+    expect(page).toMatch(/Not by name: .*S-12, S-14,/);
   });
 });
 
