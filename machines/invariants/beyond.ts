@@ -337,4 +337,65 @@ export const superseded: readonly Superseded[] = [
     instead:
       "There are no sessions inside a process: an instance that ends gives back what it has in hand, and its timers end with its charts.",
   },
+  {
+    ids: ["updates/T-12"],
+    instead: "Polling is a state of a leadership: its chart begins it once, and nobody else can start it.",
+  },
+  {
+    ids: ["updates/T-17", "updates/OP-26"],
+    instead:
+      "There are no segments, snapshots or journal files of earlier forms: the journal is a table, and each of its rows is free, held or offered.",
+  },
+  {
+    ids: ["updates/T-25"],
+    instead:
+      "A handler that ignores its end is not waited for: its update comes, marked as redelivered, to the seat’s next process.",
+  },
+  {
+    ids: ["updates/T-27"],
+    instead:
+      "What a handler has in hand is ended under its acquisition, also when the lease is lost meanwhile: only what a leader writes is refused then.",
+  },
+  {
+    ids: ["updates/T-29"],
+    instead:
+      "Nothing is reported late: each part of a group is claimed like any other update, and given back with them.",
+  },
+  {
+    ids: ["updates/T-32"],
+    instead:
+      "Nobody intercepts updates before they are routed: a handler ends one by its word, and only under its acquisition.",
+  },
+  {
+    ids: ["updates/T-61", "updates/T-62"],
+    instead:
+      "A reaction changes what waits when it arrives, by a rule that cannot fail and is not tried again: no prompt is held for one.",
+  },
+  {
+    ids: ["updates/T-66", "updates/T-74"],
+    instead:
+      "There are no sessions and no other bots within a process: an instance belongs to one bot from its start to its end.",
+  },
+  {
+    ids: ["updates/OP-6"],
+    instead: "There are no stamps: work moves only within one store, which is one bot’s and one profile’s.",
+  },
+  {
+    ids: ["updates/OP-13"],
+    instead:
+      "A donor believes no acknowledgement: the store says who has the work, and lets only the named recipient have it.",
+  },
+  {
+    ids: ["updates/OP-23"],
+    instead: "No error is read for what its text says: a handler that throws has failed.",
+  },
+  {
+    ids: ["updates/OP-38"],
+    instead:
+      "Whoever has a profile’s secret is its user’s own process: what a request may do is decided by generations and by the store’s claims, not by its sender.",
+  },
+  {
+    ids: ["updates/OP-52"],
+    instead: "Receipts do not name a journal: an entry is known by its row in the one that all instances share.",
+  },
 ];

@@ -28,7 +28,7 @@ describe("the state folder", () => {
     expect(stateHome(null, from({}, "win32"))).toBe("C:\\Users\\u\\AppData\\Local\\partyline");
   });
 
-  it("holds one folder per bot and profile", () => {
+  it("updates/T-20: holds one folder per bot and profile", () => {
     expect(profileFolder("/p", "42", "jobs", "linux")).toBe("/p/42/jobs");
     expect(profileFolder("C:\\p", "42", "jobs", "win32")).toBe("C:\\p\\42\\jobs");
   });
@@ -49,8 +49,9 @@ describe("profile names", () => {
 describe("bot tokens", () => {
   const secret = "AAEhBOweik9ai2RB1SkPvOKhUNEVMbo0123";
 
-  it("give the bot's id", () => {
-    expect(botIdOf(`123456789:${secret}`)).toEqual({ kind: "ok", value: "123456789" });
+  it("updates/T-19: give the bot's id, the same for a token that has taken another's place", () => {
+    for (const each of [secret, `B${secret.slice(1)}`])
+      expect(botIdOf(`123456789:${each}`)).toEqual({ kind: "ok", value: "123456789" });
   });
 
   it.each([

@@ -79,7 +79,7 @@ describe("a handler that failed", () => {
     expect(delivery.after("untilNextAttempt").requests).toEqual({ findOwner: { seq: 9, facts: facts() } });
   });
 
-  it("has a last attempt; after it the update is a dead letter", () => {
+  it("updates/OP-46: has a last attempt; after it the update is a dead letter", () => {
     expect(start({ attempts: attemptsMax - 1, notBeforeMs: 1 }).state).toBe("trying.retryWait");
     const delivery = start({ attempts: attemptsMax, notBeforeMs: 1 });
     expect(delivery.requests).toEqual({
@@ -87,7 +87,7 @@ describe("a handler that failed", () => {
     });
   });
 
-  it("updates/T-24 waits 1, 2, 4, … seconds, at most a minute", () => {
+  it("updates/T-24, OP-46 waits 1, 2, 4, … seconds, at most a minute", () => {
     expect([1, 2, 3, 6, 7, 12].map(attemptDelayMs)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
     expect(attemptDelayMs(0)).toBe(1_000);
   });

@@ -63,6 +63,12 @@ describe("the envelope of an update", () => {
     expect(updateOfForward(forwardEnvelope(parts({ kind, update })))).toEqual(update);
   });
 
+  it("updates/OP-37: is read as the same update by whoever gets it twice, with its place in a batch and without", () => {
+    const once = forwardEnvelope(parts());
+    const placed = { ...once, forwardCommentBatchPosition: "comment" } as AnyForwardRequest; // as a v1 leader adds it
+    expect(updateOfForward(placed)).toEqual(updateOfForward(once));
+  });
+
   it("has a kind of its own for each", () => {
     expect(kinds.map(forwardKindOf)).toEqual([
       "leader.forwardMessage",

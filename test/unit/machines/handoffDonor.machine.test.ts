@@ -66,7 +66,7 @@ describe("a cancellation", () => {
     expect(play.requests).toEqual({ cancelOffer: { id } });
   });
 
-  it("updates/T-83, Q-49: that lost against the acceptance leaves the item frozen until the journal says that it is gone", () => {
+  it("updates/T-83, OP-3, Q-49: that lost against the acceptance leaves the item frozen until the journal says that it is gone", () => {
     const play = recall(frozen());
     expect(play.state).toBe("frozen.looking");
     play.fail("findStanding");

@@ -107,7 +107,7 @@ describe("fetch, journal, fetch", () => {
     expect(poller.after("backOff").requests).toMatchObject({ fetchUpdates: { cursor: 10 } });
   });
 
-  it("updates/T-14 waits while the journal is full, and confirms nothing", () => {
+  it("updates/T-14, OP-21 waits while the journal is full, and confirms nothing", () => {
     const poller = journaling().answer("admitUpdates", { kind: "full" });
     expect(poller.latest).toMatchObject([{ type: "polling.troubled", trouble: "journalFull" }]);
     expect(poller.after("backOff").requests).toMatchObject({ fetchUpdates: { cursor: 10 } });

@@ -52,6 +52,37 @@ describe("a turn", () => {
     expect(play.requests).toMatchObject({ takeUp: { item: { id: 1 } } });
   });
 
+  it("updates/T-31, Q-34, OP-21: no handler has it before it is on disk that it may, and a store that fails is asked again", () => {
+    const play = dispatching();
+    for (let tries = 0; tries < 3; tries += 1) {
+      expect(Object.keys(play.requests)).toEqual(["takeUp"]);
+      play.fail("takeUp");
+      expect(play.requests).toEqual({});
+      play.after("retryInterval");
+    }
+    expect(Object.keys(play.answer("takeUp", { kind: "taken" }).requests)).toEqual(["runTurn"]);
+  });
+
+  it("updates/T-65: a control keeps everything else waiting until its own end", () => {
+    const play = open(start(), 1, { kind: "control", lane: "control" }).answer("takeUp", { kind: "taken" });
+    const { requests } = play;
+    expect(requests).toMatchObject({ runTurn: { item: { id: 1, kind: "control" } } });
+    open(open(play, 2), 3, { kind: "control", lane: "control" });
+    play.send({ type: "host.held" }).send({ type: "host.released" });
+    expect(play.requests).toEqual(requests);
+    expect(ended(play).requests).toMatchObject({ takeUp: { item: { id: 3 } } });
+  });
+
+  it("updates/OP-47: a run of the host's own neither takes the head that is on its way to it for its own nor ends it", () => {
+    const play = dispatching().send({ type: "host.held" });
+    expect(play.requests).toMatchObject({ takeUp: { item: { id: 1 } } });
+    play.answer("takeUp", { kind: "taken" });
+    expect(play.requests).toMatchObject({ runTurn: { item: { id: 1 } } });
+    play.send({ type: "host.released" }).send({ type: "host.held" });
+    expect(play.requests).toMatchObject({ runTurn: { item: { id: 1 } } });
+    expect(turn(open(ended(play), 2))).toBe("turns.held");
+  });
+
   it("does not begin with what is another's by now", () => {
     const play = dispatching().answer("takeUp", { kind: "notOurs" });
     expect(play.latest).toEqual([{ type: "item.lost", seqs: [1] }]);
@@ -84,7 +115,7 @@ describe("a turn", () => {
 });
 
 describe("what gathers, is skipped or is offered", () => {
-  it("updates/Q-84, T-64: a head that is not ready is neither overtaken nor skipped over", () => {
+  it("updates/Q-84, T-64, T-28: a head that is not ready is neither overtaken nor skipped over", () => {
     const play = open(open(start(), 1, { standing: "gathering" }), 2);
     expect(turn(play)).toBe("turns.idle");
     play.send({
@@ -148,6 +179,12 @@ describe("commands", () => {
     expect(turn(ended(play))).toBe("turns.idle");
   });
 
+  it("updates/OP-20: /stop ends what still gathers, too", () => {
+    const play = give(open(running(), 2, { standing: "gathering" }), "stop", 9);
+    expect(play.latest).toContainEqual({ type: "items.discarded", seqs: [2], reason: "stopped" });
+    expect(waiting(play)).toEqual([]);
+  });
+
   it("updates/T-70: /next ends the turn, and exactly the head starts", () => {
     const play = give(open(open(running(), 2), 3), "next");
     expect(play.latest).toMatchObject([{ type: "turn.aborted", id: 1 }, { outcome: { kind: "started" } }]);
@@ -168,7 +205,7 @@ describe("commands", () => {
   });
 
   it.each([
-    ["/continue", (play: Play) => open(play, 5, { lane: "control" }), 5],
+    ["updates/OP-48: /continue", (play: Play) => open(play, 5, { lane: "control" }), 5],
     ["/next", (play: Play) => give(play, "next"), 2],
   ] as const)("after /abort %s goes on without absorbing", (_, act, head) => {
     const play = ended(give(open(running(), 2), "abort"));

@@ -120,6 +120,16 @@ describe("folding and changes", () => {
     expect(whole === null ? [] : seqsOf(whole)).toEqual([1, 4, 5]);
   });
 
+  it("updates/T-76, OP-43: an edit finds its prompt while that waits or still gathers, and changes no place", () => {
+    const before = queue(item(1), item(2, { standing: "gathering" }), item(3));
+    for (const n of [1, 2]) expect(holderOfMessage(before, messageId(100 + n))?.id).toBe(n);
+    const edited = grow(before, seq(1), { seq: seq(9), role: "change", message: messageId(101) });
+    expect(ids(edited)).toEqual([1, 2, 3]);
+    expect(itemOf(edited, seq(1))).toMatchObject({ id: 1, laneOrder: itemOf(before, seq(1))?.laneOrder, order: 0 });
+    // Once its turn has begun it is no item that waits: the edit goes beside it.
+    expect(holderOfMessage(without(edited, [seq(1)]), messageId(101))).toBeNull();
+  });
+
   it("finds the item of a message by any of its messages, unless it is on offer", () => {
     const grown = grow(queue(item(1)), seq(1), { seq: seq(7), role: "message", message: messageId(50) });
     expect(holderOfMessage(grown, messageId(50))?.id).toBe(1);
@@ -133,7 +143,7 @@ describe("what can be offered", () => {
     ["what is not there", queue(), "not waiting"],
     ["what gathers", queue(item(1, { standing: "gathering" })), "parts of it may still come"],
     ["what is offered", queue(item(1, { standing: "offered" })), "offered already"],
-    ["updates/T-94: what absorbed others", fold(queue(item(2), item(1)), seq(1)), "folded into it"],
+    ["updates/T-94, OP-14: what absorbed others", fold(queue(item(2), item(1)), seq(1)), "folded into it"],
     ["updates/OP-9: a prompt in lane control", queue(item(1, { lane: "control" })), "continues work"],
   ])("is not %s", (_, of, reason) => {
     expect(refusalOfOffer(of, seq(1))).toContain(reason);

@@ -99,7 +99,7 @@ describe("silence", () => {
     expect(seat.state).toBe("suspect.resting");
   });
 
-  it("of a process proven dead ends the registration", () => {
+  it("updates/OP-15: of a process proven dead ends the registration, long after it registered", () => {
     expect(suspect().after("suspectInterval").answer("proveDeath", "dead").state).toBe("ending.writing");
   });
 

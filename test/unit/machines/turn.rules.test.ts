@@ -12,7 +12,7 @@ const updates = new Map<number, unknown>([
 const member = (seq: number, role: "message" | "change", message: number) =>
   ({ seq: journalSeq(seq), role, message: messageId(message) }) as const;
 
-it("an edit takes its message's place, reactions are no message, words follow in lines", () => {
+it("updates/T-76: an edit takes its message's place, reactions are no message, words follow in lines", () => {
   const members = [member(1, "message", 5), member(2, "message", 6), member(3, "change", 5), member(4, "change", 6)];
   const messages = messagesIn(members, (seq) => updates.get(seq));
   expect(messages.map((each) => each.seq)).toEqual([1, 2]);

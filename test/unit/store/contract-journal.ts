@@ -69,6 +69,23 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect((await store.status.read()).journal).toEqual({ waiting: 3, claimed: 0, deadLetters: 0 });
   });
 
+  test("updates/T-21, Q-17 batches of two processes at once are both there, whole, and a repetition is known", async ({
+    harness,
+    store,
+  }) => {
+    const epoch = await the.lead(store, 1);
+    const other = await harness.open();
+    const shared = the.update(9, "lane-3");
+    const outcomes = await Promise.all([
+      the.admit(store, epoch, [the.update(1), the.update(2), shared]),
+      the.admit(other, epoch, [the.update(3, "lane-2"), the.update(4, "lane-2"), shared]),
+    ]);
+    expect(outcomes).toMatchObject([{ kind: "admitted" }, { kind: "admitted" }]);
+    const added = outcomes.map((each) => (each.kind === "admitted" ? each.added : 0));
+    expect(added.reduce((sum, each) => sum + each, 0)).toBe(5);
+    expect((await store.status.read()).journal).toMatchObject({ waiting: 5 });
+  });
+
   test("updates/T-16 a repeated update is known: waiting, in hand, settled, set aside, dropped, or twice in one batch", async (given) => {
     const { store } = given;
     const epoch = await leadRegistered(store);
@@ -97,7 +114,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await claim("a2")).toMatchObject({ kind: "repeated", acquisition: "a1" });
   });
 
-  test("a tombstone counts for 8 days and no longer", async ({ store }) => {
+  test("updates/OP-28 a tombstone counts for 8 days and no longer", async ({ store }) => {
     const epoch = await leadRegistered(store);
     await the.admit(store, epoch, [the.update(1)]);
     await settle(store, 1, the.startMs);
@@ -118,7 +135,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await the.admit(store, epoch, [the.update(1)], laterMs + tombstoneKeepMs - 1)).toMatchObject({ added: 0 });
   });
 
-  test("an expired tombstone goes with the next batch, also one that was settled later under an earlier clock", async ({
+  test("updates/OP-28 an expired tombstone goes with the next batch, also one that was settled later under an earlier clock", async ({
     store,
   }) => {
     const epoch = await leadRegistered(store);
@@ -140,7 +157,7 @@ export function journalContract(make: () => Promise<Harness>): void {
     expect(await store.journal.cursor()).toBe(40);
   });
 
-  test("updates/T-14 a journal at its maximum refuses a batch whole, takes known updates, and has room after an end", async ({
+  test("updates/T-14, OP-21 a journal at its maximum refuses a batch whole, takes known updates, and has room after an end", async ({
     store,
   }) => {
     const epoch = await the.lead(store, 1);

@@ -54,7 +54,7 @@ const settle = (store: Store, seq: number, acquisition: string) =>
 function together(make: () => Promise<Harness>): void {
   const test = testWith(make);
 
-  test("updates/Q-15: several entries are settled together, or none is; to repeat it is harmless", async ({
+  test("updates/Q-15, T-28, T-30: several entries are settled together, or none is; to repeat it is harmless", async ({
     store,
   }) => {
     await furnished(store);
@@ -158,6 +158,16 @@ function offeringContract(make: () => Promise<Harness>): void {
     await offering(store);
     expect(await accepting(store, 1, "g1")).toEqual({ kind: "conflict" });
     expect(await accepting(store, 2, "g1")).toEqual({ kind: "stale" });
+    expect(await accepting(store)).toMatchObject({ kind: "accepted" });
+  });
+
+  test("updates/T-90: who knows the work and not its offer accepts nothing", async ({ store }) => {
+    await furnished(store);
+    await offering(store);
+    const guessed = { id: offerId("handoff-9"), recipient: { ...who(2), generation: the.generation("g2") } };
+    const acquisitions = ["b1", "b2"].map(acquisitionId);
+    expect(await store.offers.accept({ ...guessed, acquisitions })).toEqual({ kind: "conflict" });
+    expect(await settle(store, 1, "b1")).toEqual({ kind: "notYours" });
     expect(await accepting(store)).toMatchObject({ kind: "accepted" });
   });
 

@@ -267,7 +267,7 @@ export function workContract(make: () => Promise<Harness>): void {
     expect(await claim(1, "a1b")).toMatchObject({ kind: "claimed", entry: { attempts: 1 } });
   });
 
-  test("who gives its seat up gives back what it held, marked redelivered; its acquisition settles nothing", async ({
+  test("updates/T-26, OP-17 who gives its seat up gives back what it held, marked redelivered; its acquisition settles nothing", async ({
     store,
   }) => {
     await furnished(store);
@@ -312,7 +312,7 @@ export function workContract(make: () => Promise<Harness>): void {
     expect(await store.work.settle(settlement(1, "a1"))).toEqual({ kind: "settled" });
   });
 
-  test("updates/T-81 what an ended registration held goes back, marked redelivered; its acquisition settles nothing", async ({
+  test("updates/T-81, OP-15 what an ended registration held goes back, marked redelivered; its acquisition settles nothing", async ({
     store,
   }) => {
     const epoch = await furnished(store);

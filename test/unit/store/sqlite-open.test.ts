@@ -101,7 +101,7 @@ describe("SQLite store: damage is refused, never replaced", () => {
     ": stop all instances, move store.db, its -wal and -shm files and store.marker.json out of the folder, and start " +
     "again: what Telegram still holds is read anew, threads are made anew.";
 
-  test("missing or empty beside its marker", async () => {
+  test("updates/OP-22 missing or empty beside its marker", async () => {
     await inTemporaryFolder(async (folder) => {
       await makeStore(folder);
       await truncate(databaseFile(folder), 0);
@@ -133,7 +133,7 @@ describe("SQLite store: damage is refused, never replaced", () => {
     });
   });
 
-  test("not a database, a page overwritten, an index that disagrees", async () => {
+  test("updates/T-18, OP-22 not a database, a page overwritten, an index that disagrees", async () => {
     await inTemporaryFolder(async (folder) => {
       await makeStore(folder);
       const file = databaseFile(folder);

@@ -75,7 +75,7 @@ test.each([
   expect(made()).toEqual([]);
 });
 
-test("protocol/AP-2, MO-1, O-13: a file goes with its fields, and the message is the follower's, sendAudio's too", async () => {
+test("protocol/AP-2, MO-1, O-13, updates/OP-42: a file goes with its fields, and the message is the follower's, sendAudio's too", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   const made = callsFromNow(world);
@@ -124,7 +124,7 @@ test("protocol/AP-3: a download is passed through, its result is a path; Telegra
   expect(await peer.callApi("downloadFile", 7, "a.txt")).toMatchObject({ ok: false, message: wireText.callFailed });
 });
 
-test("protocol/S-84, MO-2 and MO-3: a sent message is its sender's, in the chat that it names, else in the one that was asked for", async () => {
+test("protocol/S-84, MO-2 and MO-3, updates/OP-42: a sent message is its sender's, in the chat that it names, else in the one that was asked for", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   const body = { chat_id: owner, message_thread_id: peer.thread, text: "x" };

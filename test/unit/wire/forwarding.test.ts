@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { messageId, chatId } from "../../../machines/ids.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
-import { owner, seated, startLeader } from "../../support/wire/leader.ts";
+import { allowedUpdates } from "../../../machines/updates.rules.ts";
+import { awayText } from "../../../services/away.ts";
+import { owner, seated, startInstance, startLeader } from "../../support/wire/leader.ts";
 import type { LeaderWorld } from "../../support/wire/leader.ts";
 
 const written = (thread: number, id: number) => ({
@@ -95,4 +97,93 @@ test("protocol/MO-6: a reaction, which names no thread, goes to the follower tha
   await world.clock.advance(100);
   expect(peer.received.map(({ kind }) => kind)).toEqual(["leader.forwardMessage", "leader.forwardReaction"]);
   expect(neighbour.received).toEqual([]);
+});
+
+/** A press of a button under a message; the message names no thread, so that only its owner leads anywhere. */
+const pressed = (message: number, id: number) =>
+  Object.assign(
+    { update_id: id },
+    {
+      callback_query: {
+        id: `press-${String(id)}`,
+        from: { id: owner, is_bot: false, first_name: "U" },
+        chat_instance: "1",
+        data: "yes",
+        message: { message_id: message, date: 1, chat: { id: owner, type: "private", first_name: "U" }, text: "?" },
+      },
+    },
+  );
+
+test("updates/T-37, Q-69: a press on what the seat's former holder sent goes to the one who has the seat now", async () => {
+  const world = await startLeader();
+  const former = await seated(world);
+  const { result } = await former.call("sendMessage", { chat_id: owner, message_thread_id: former.thread, text: "?" });
+  const { message_id: sent } = result as { readonly message_id: number }; // the leader's answer to a send
+  const next = await seated(world, { pid: 2002, profileKey: "manual:owner-2001" });
+  world.telegram.give(pressed(sent, 503));
+  await world.clock.advance(200);
+  expect(next.received.map(({ kind }) => kind)).toEqual(["leader.forwardCallback"]);
+  expect(former.received).toEqual([]);
+  expect(await waiting(world)).toMatchObject({ waiting: 0 });
+});
+
+test("updates/T-41, T-42, Q-68: a press that cannot be forwarded is answered with words, and these settle nothing", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const { result } = await peer.call("sendMessage", { chat_id: owner, message_thread_id: peer.thread, text: "?" });
+  const { message_id: sent } = result as { readonly message_id: number }; // the leader's answer to a send
+  await world.clock.advance(6_000); // silent for too long
+  world.telegram.give(pressed(sent, 504));
+  await world.clock.advance(1_000);
+  const said = world.telegram.of("answerCallbackQuery").map(({ payload }) => payload);
+  expect(said).toMatchObject([{ callback_query_id: "press-504", text: awayText }]);
+  expect(await waiting(world)).toMatchObject({ waiting: 1, deadLetters: 0 });
+  await peer.register();
+  await world.clock.advance(5_000);
+  expect(peer.received.map(({ kind }) => kind)).toEqual(["leader.forwardCallback"]);
+  expect(await waiting(world)).toMatchObject({ waiting: 0 });
+});
+
+test("updates/OP-39: what is sent to a follower that does not answer is no sign of its life", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  peer.answer = () => new Promise<never>(() => undefined);
+  await world.clock.advance(4_000);
+  world.telegram.give(written(peer.thread, 505));
+  await world.clock.advance(900);
+  expect(peer.received.map(({ kind }) => kind)).toEqual(["leader.forwardMessage"]);
+  await world.clock.advance(200);
+  expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
+});
+
+test("updates/T-56, Q-72: Telegram's word that a thread was made, which nobody knows, is looked at and no more", async () => {
+  const world = await startLeader();
+  const before = await world.store.threads.view();
+  const calls = world.telegram.calls.length;
+  const { message, ...rest } = written(77, 506);
+  world.telegram.give({ ...rest, message: { ...message, forum_topic_created: { name: "new", icon_color: 1 } } } as {
+    readonly update_id: number; // the stand-in takes any update
+  });
+  await world.clock.advance(1_000);
+  expect((await world.store.status.read()).drops).toEqual({ "topic-service-message": 1 });
+  expect(await waiting(world)).toEqual({ waiting: 0, claimed: 0, deadLetters: 0 });
+  expect((await world.store.threads.view()).bindings).toEqual(before.bindings);
+  expect(world.telegram.calls.slice(calls)).toEqual([]);
+  expect(world.handed).toEqual([]);
+});
+
+test("updates/OP-30: the first poll of all names no offset, and the types of updates that it wants", async () => {
+  const asked: Readonly<Record<string, unknown>>[] = [];
+  const world = await startInstance({
+    prepare: ({ telegram }) => {
+      telegram.answer("getUpdates", (call) => {
+        asked.push(call.payload);
+        return new Promise<never>(() => undefined);
+      });
+    },
+  });
+  await world.clock.advance(2_000);
+  expect(asked).toHaveLength(1);
+  expect(asked[0]?.["offset"]).toBeUndefined();
+  expect(asked[0]?.["allowed_updates"]).toEqual(allowedUpdates);
 });

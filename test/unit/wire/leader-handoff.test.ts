@@ -53,7 +53,7 @@ test("protocol §3.10: what an offer carries reaches the recipient under the sam
   });
 });
 
-test("protocol/S-90 and P-45: a stale donor or recipient, an unknown one, and the donor itself get their refusal, and nothing is relayed", async () => {
+test("protocol/S-90 and P-45, updates/T-86, T-87, T-100: a stale donor or recipient, an unknown one, and the donor itself get their refusal, and nothing is relayed", async () => {
   const { donor, recipient } = await fleet();
   const stale = generation("an earlier one");
   const cases: readonly (readonly [FollowerOfferRequest, string])[] = [
@@ -86,7 +86,7 @@ test("protocol/S-90 and P-45: a stale donor or recipient, an unknown one, and th
 test.each([
   ["the donor", [capability.durableAdmission], v1Protocol.capabilities],
   ["the recipient", v1Protocol.capabilities, [capability.durableAdmission]],
-])("protocol/P-45: without the capability of %s nothing is relayed", async (_, ofDonor, ofRecipient) => {
+])("protocol/P-45, updates/T-92: without the capability of %s nothing is relayed", async (_, ofDonor, ofRecipient) => {
   const world = await startLeader();
   const donor = await seated(world, { pid: 2001, capabilities: ofDonor });
   const recipient = await seated(world, { pid: 2002, capabilities: ofRecipient });
@@ -137,7 +137,7 @@ test("protocol §3.10 row 8: a recipient that ends the connection without an ans
   expect(await donor.send(offer)).toEqual(refusal(offer, wireText.handoffNotAcknowledged));
 });
 
-test("protocol/O-2 and O-9: a recipient that does not answer within the hop's budget is a failed transport, told in the log and counted", async () => {
+test("protocol/O-2 and O-9, updates/OP-5: a recipient that does not answer within the hop's budget is a failed transport, told in the log and counted", async () => {
   const { world, donor, recipient } = await fleet(() => new Promise<never>(() => undefined));
   const offer = offerOf(donor, recipient);
   const answer = donor.begin(offer);
@@ -153,6 +153,24 @@ test("protocol/O-2 and O-9: a recipient that does not answer within the hop's bu
     phase: "handoff-not-relayed",
     fields: { to: recipient.id, reason: wireText.timedOut },
   });
+});
+
+test("updates/T-88: the same offer once more has the first answer, and is staged once", async () => {
+  const { donor, recipient } = await fleet();
+  const offer = offerOf(donor, recipient);
+  const first = await donor.send(offer);
+  expect(first).toMatchObject({ ok: true, result: staged() });
+  expect(await donor.send(offer)).toEqual(first);
+  expect(offersAt(recipient)).toBe(1);
+});
+
+test("updates/T-89: another payload under an offer's id is a collision, and reaches nobody", async () => {
+  const { donor, recipient } = await fleet();
+  const offer = offerOf(donor, recipient);
+  await donor.send(offer);
+  const altered = { ...offer, handoffToken: "U".repeat(43) };
+  expect(await donor.send(altered)).toMatchObject({ ok: false, error: { code: "request-id-collision" } });
+  expect(offersAt(recipient)).toBe(1);
 });
 
 test("protocol/O-4: what a former registration staged is no sign of life of the one that replaced it", async () => {

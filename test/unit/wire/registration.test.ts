@@ -153,7 +153,7 @@ test("protocol/S-32: another instance with the seat's key takes its place; the f
   expect(await successor.heartbeat()).toMatchObject({ ok: true });
 });
 
-test("protocol/O-22: silence of 5000 ms is suspicious, and not a moment less", async () => {
+test("protocol/O-22, updates/OP-49: silence of 5000 ms is suspicious, and not a moment less", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   await world.clock.advance(4_999);
