@@ -141,6 +141,7 @@ export class Handlers implements QueueHost {
       await handed.ack();
     } catch (error) {
       this.trouble({ kind: "store", message: `the end of update ${handed.id} was not recorded: ${String(error)}` });
+      await this.recordFailure(handed, String(error));
     }
   }
 

@@ -130,13 +130,24 @@ export class Holdings {
     this.drop(taken);
   }
 
-  /** Its handler failed: it goes back, one attempt older. False = it was not ours any more. */
+  /**
+   * Its handler failed: it goes back, one attempt older. Asks until the store has answered: what stayed in our hand would be
+   * given to nobody while we live. False = it was not ours any more, or went back by a request whose answer was lost.
+   */
   async fail({ entry, acquisition }: Taken, reason: string): Promise<boolean> {
     const { store, stage } = this.runtime.ports;
     const nextAttemptAtMs = stage.clock.nowMs() + attemptDelayMs(entry.attempts + 1);
-    const outcome = await store.work.fail({ seq: entry.seq, acquisition, reason, nextAttemptAtMs });
-    this.closed(entry.seq, acquisition);
-    return outcome.kind === "returned";
+    for (;;) {
+      try {
+        const outcome = await store.work.fail({ seq: entry.seq, acquisition, reason, nextAttemptAtMs });
+        this.closed(entry.seq, acquisition);
+        return outcome.kind === "returned";
+      } catch (error) {
+        stage.log.event("error", "failure-not-recorded", { seq: entry.seq, reason: String(error) });
+        if (this.isClosed) throw error;
+        await this.pause();
+      }
+    }
   }
 
   pause(): Promise<void> {
