@@ -59,10 +59,11 @@ export const answer = (requestId: string, reply: SeatReply): RegistrationFact =>
   reply,
 });
 
-export const gone = (
-  context: RegistrationContext,
-  why: SeatLoss,
-): RegistrationFact => ({ type: "seat.gone", instanceId: must(context.sitter).instanceId, why });
+export const gone = (context: RegistrationContext, why: SeatLoss): RegistrationFact => ({
+  type: "seat.gone",
+  instanceId: must(context.sitter).instanceId,
+  why,
+});
 
 /** The sitter with another thread, and nothing else changed: its generation stands. */
 export const movedSitter = (context: RegistrationContext): Sitter => ({
