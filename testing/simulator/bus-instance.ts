@@ -263,7 +263,8 @@ function watchSides(traits: BusInstanceTraits, { id, seats, composed, registered
   const standing = () => {
     const { leader, place, roster } = composed().runtime.board;
     const { value } = composed().actor.getSnapshot();
-    return JSON.stringify([leader?.generation, place?.generation, place?.thread?.target, roster, value, registered()]);
+    const state = isEnding(value) ? "ending" : value;
+    return JSON.stringify([leader?.generation, place?.generation, place?.thread?.target, roster, state, registered()]);
   };
   return {
     sides: createSides({ server, exchanges, leaderAddress, isReady: isAllThere, standing }),
@@ -271,6 +272,9 @@ function watchSides(traits: BusInstanceTraits, { id, seats, composed, registered
       traits.serve(exchanges.serve(inner, server, address === leaderAddress ? "leader" : "follower")),
   };
 }
+
+/** From here the chart goes to its end by itself, whatever a heartbeat brings. */
+const isEnding = (value: unknown): boolean => ["draining", "closing", "stopped"].some((state) => state === value);
 
 function compose(traits: BusInstanceTraits, process: SimulatedProcess) {
   const { hand, name, network } = traits;
