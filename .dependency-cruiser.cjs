@@ -7,9 +7,9 @@
 
 /** A package, where it is installed; its bare name covers one that is not, so that a rule does not depend on it. */
 const pkg = (name) => [`^node_modules/${name}/`, `^${name}(/|$)`];
-const production = "^((index|line)\\.ts$|cli\\.ts$|machines/|services/|adapters/|inspector/|testing/)";
+const production = "^((index|instance|line|options)\\.ts$|cli\\.ts$|machines/|services/|adapters/|inspector/|testing/)";
 const ownCode =
-  "^((index|line)\\.ts$|cli\\.ts$|machines/|services/|adapters/|inspector/|testing/|examples/|test/|scripts/)";
+  "^((index|instance|line|options)\\.ts$|cli\\.ts$|machines/|services/|adapters/|inspector/|testing/|examples/|test/|scripts/)";
 
 const error = (name, comment, from, to) => ({ name, comment, severity: "error", from, to });
 
@@ -63,7 +63,7 @@ module.exports = {
       "adapters-import-nothing-above",
       "Adapters are edges: they are given what they need by the composition root.",
       { path: "^adapters/" },
-      { path: "^((index|line)\\.ts$|cli\\.ts$|inspector/|testing/|examples/|scripts/)" },
+      { path: "^((index|instance|line|options)\\.ts$|cli\\.ts$|inspector/|testing/|examples/|scripts/)" },
     ),
     error(
       "adapters-of-one-kind-know-no-other-kind",
@@ -127,7 +127,7 @@ module.exports = {
     onlyIn("better-sqlite3", ["better-sqlite3", "@types/better-sqlite3"], "^adapters/store/sqlite/"),
     onlyIn("pg", ["pg", "@types/pg"], "^adapters/store/postgres/"),
     onlyIn("grammy", ["grammy"], "^adapters/(telegram|grammy)/"),
-    onlyIn("grammy-types", ["@grammyjs/types"], "^(adapters/(telegram|grammy)/|index\\.ts$)"),
+    onlyIn("grammy-types", ["@grammyjs/types"], "^(adapters/(telegram|grammy)/|(index|instance)\\.ts$)"),
     onlyIn("ws", ["ws", "@types/ws"], "^(adapters/transport|inspector)/"),
   ],
   options: {
