@@ -6,7 +6,8 @@
  * (`threads.rules.ts`). Nothing is deleted for it, but for one who has left for good.
  *
  * A service message tells chat, thread and name, and that the bot made it. It belongs to the oldest creation of that name that
- * was begun before it; one whose call may still be answered is left alone, and so is the message.
+ * was begun before it; one whose call may still be answered is left alone, and so is the message. Once a person has given the
+ * thread another name, nothing tells whose it is: it is only offered.
  */
 import type { ChatId, SeatKey, ThreadTarget } from "./ids.ts";
 import type { Observation, ReconciliationView } from "./reconciliation.types.ts";
@@ -58,7 +59,8 @@ export function judgeCreations({ nowMs, chatId, view, heldSeats }: CreationInput
     .filter(({ target }) => !known.has(keyOf(target)))
     .sort((a, b) => a.target.threadId - b.target.threadId);
   for (const stray of strays) {
-    const makers = open.get(stray.name ?? "") ?? [];
+    // A person's name for it tells nothing of who asked for it.
+    const makers = stray.isNamedByPerson ? [] : (open.get(stray.name ?? "") ?? []);
     const maker = makers.find(({ startedAtMs }) => startedAtMs <= stray.atMs);
     if (maker === undefined) actions.push(...offer(stray, nowMs));
     else if (!makers.some(isUnderWay)) {

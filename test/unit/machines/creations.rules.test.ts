@@ -53,7 +53,7 @@ describe("a creation in doubt", () => {
     expect(judge({ provisions: [provision()], observations: [seen(60)], bindings })).toEqual([]);
   });
 
-  it("is left alone while its call may be answered, and so is what was seen", () => {
+  it("threads/LP-5: is left alone while its call may be answered, and so is what was seen", () => {
     const underWay = provision({ status: "inFlight" });
     expect(judge({ provisions: [underWay], observations: [seen(60)] }, { held: [mySeat] })).toEqual([]);
     expect(judge({ provisions: [underWay], observations: [seen(60)] })).toEqual([adopts(60, underWay)]);
@@ -89,6 +89,18 @@ describe("a thread that the bot made for nobody", () => {
     expect(judge({ observations: [seen(60)] }, { nowMs: 200 + freshThreadMs })).toEqual([
       { kind: "offerThread", target: seen(60).target, threadName: "alpha" },
     ]);
+  });
+
+  it("C40 is all that is known of one that a person renamed before it was judged: offered, and bound to nobody", () => {
+    const renamed = seen(60, { name: "Mine", isNamedByPerson: true });
+    const view = { provisions: [provision()], observations: [renamed] };
+    expect(judge(view, { nowMs: 200 + freshThreadMs - 1 })).toEqual([]);
+    expect(judge(view, { nowMs: 200 + freshThreadMs })).toEqual([
+      { kind: "offerThread", target: seen(60).target, threadName: "Mine" },
+    ]);
+    // Not even by the name of another's creation.
+    const others = { provisions: [provision({ threadName: "Mine" })], observations: [renamed] };
+    expect(judge(others, { nowMs: 200 + freshThreadMs })).toEqual([expect.objectContaining({ kind: "offerThread" })]);
   });
 
   it("threads/T-2 threads/S-80 is never deleted, and not offered twice", () => {

@@ -105,22 +105,25 @@ describe("threads/T-17, RC-A1, RC-A7: only Telegram's own word for it is a delet
     ["no connection", { kind: "notSent", reason: "ECONNREFUSED" }],
   ];
 
-  it.each(unconfirmed)("%s leaves binding and instruction, with the reason, and is tried again", async (_, outcome) => {
-    const world = open();
-    const epoch = await world.lead();
-    await world.seat(epoch, 1);
-    await intend(world, epoch, 1);
-    world.answerDeletion(outcome);
-    await world.clock.advance(1_000);
-    const [instruction] = await instructions(world);
-    expect(instruction?.lastReason).toMatch(/^Telegram did not confirm/);
-    expect(instruction?.dueAtMs).toBeGreaterThan(world.clock.nowMs());
-    expect(await bound(world)).toEqual([1]);
-    world.telegram.answer("deleteForumTopic", null);
-    await world.clock.advance(minuteMs);
-    expect(await instructions(world)).toEqual([]);
-    expect(await bound(world)).toEqual([]);
-  });
+  it.each(unconfirmed)(
+    "threads/OP-39: %s leaves binding and instruction, with the reason, and is tried again",
+    async (_, outcome) => {
+      const world = open();
+      const epoch = await world.lead();
+      await world.seat(epoch, 1);
+      await intend(world, epoch, 1);
+      world.answerDeletion(outcome);
+      await world.clock.advance(1_000);
+      const [instruction] = await instructions(world);
+      expect(instruction?.lastReason).toMatch(/^Telegram did not confirm/);
+      expect(instruction?.dueAtMs).toBeGreaterThan(world.clock.nowMs());
+      expect(await bound(world)).toEqual([1]);
+      world.telegram.answer("deleteForumTopic", null);
+      await world.clock.advance(minuteMs);
+      expect(await instructions(world)).toEqual([]);
+      expect(await bound(world)).toEqual([]);
+    },
+  );
 
   it("threads/S-67, S-88: the absence of the thread is one, whatever became of closing it", async () => {
     const world = open();
@@ -268,6 +271,28 @@ describe("never a thread that somebody has", () => {
     await world.clock.advance(2_000);
     const { bindings } = await world.store.threads.view();
     expect(bindings.map(({ seat, thread }) => [seat, thread.threadName])).toEqual([[the.seat(1), "My work"]]);
+  });
+
+  test("C40: a thread that its user renamed before anybody knew whose it is is only offered, and the operator gives it to its seat", async () => {
+    const world = open();
+    const epoch = await world.lead();
+    const begun = { ...the.provision("p", 1, "A"), status: "ambiguous" as const, startedAtMs: world.clock.nowMs() };
+    await world.store.threads.intend({ epoch, provision: begun, abandons: null });
+    const tell = (what: "created" | "renamed", name: string, by: "bot" | "person") =>
+      world.store.cleanups.observe({
+        epoch,
+        evidence: { ...the.evidence(1, what), name, by, atMs: world.clock.nowMs() },
+      });
+    await tell("created", "Thread A", "bot");
+    await tell("renamed", "My work", "person");
+    await world.clock.advance(minuteMs);
+    const { leftovers, provisions, bindings } = await world.store.threads.view();
+    expect(leftovers).toMatchObject([{ target: the.target(1), threadName: "My work", seat: null }]);
+    expect([provisions.map(({ id }) => id), bindings, world.telegram.calls]).toEqual([["p"], [], []]);
+    expect(await world.ask({ kind: "adopt", seat: the.seat(1), target: the.target(1) })).toMatch(/^done/);
+    const after = await world.store.threads.view();
+    expect(after.bindings).toMatchObject([{ seat: the.seat(1), thread: { threadName: "My work", slot: "A" } }]);
+    expect([after.provisions, after.leftovers]).toEqual([[], []]);
   });
 
   test("what was ordered before an adoption does not undo it", async () => {
