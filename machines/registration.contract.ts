@@ -6,7 +6,7 @@
 import type { BoundThread, ChatId, Epoch, Generation, Incarnation, InstanceId, SeatKey, ThreadTarget } from "./ids.ts";
 import { reasonNotRemoved } from "./cleanup.machine.ts";
 import type { CleanupOutput } from "./cleanup.machine.ts";
-import type { ThreadDoubt } from "./provisioning.contract.ts";
+import type { ThreadDoubt, ThreadOrigin } from "./provisioning.contract.ts";
 import type { CompanionFailed } from "./slots.ts";
 
 export interface RegistrationInput {
@@ -76,7 +76,7 @@ export type RegistrationEvent =
 
 /** What a request comes to; the endpoint turns it into the exact words of the wire. */
 export type SeatReply =
-  | { readonly kind: "registered"; readonly thread: BoundThread }
+  | { readonly kind: "registered"; readonly thread: BoundThread; readonly origin: ThreadOrigin }
   | { readonly kind: "alive" }
   | { readonly kind: "left" }
   | { readonly kind: "unknown" }

@@ -77,7 +77,11 @@ export const chart = base.extend({
     }),
     sitDown: base.assign({ sitter: ({ context }) => newSitter(context) }),
     answerRegistered: base.emit(({ context }) =>
-      answer(must(context.candidate).requestId, { kind: "registered", thread: newThread(context) }),
+      answer(must(context.candidate).requestId, {
+        kind: "registered",
+        thread: newThread(context),
+        origin: must(context.candidateThread).origin,
+      }),
     ),
     announceThread: base.enqueueActions(({ context, enqueue }) => {
       if (isNews(must(context.candidateThread).origin))

@@ -140,6 +140,8 @@ export function decideThread(view: ThreadView, wish: ThreadWish, nowMs: number):
   const carried = decideCarried(view, wish, own, nowMs);
   if (carried !== null) return carried;
   if (own !== null) return decideOwn(own, wish);
+  const elsewhere = decideElsewhere(view, wish);
+  if (elsewhere !== null) return elsewhere;
 
   const begun = view.provisions.find(
     (each) => each.seat === wish.seat && each.chatId === wish.chatId && each.status !== "unwanted",
@@ -165,6 +167,14 @@ function decideOwn(own: HeldBinding, { role, instanceId, carried, previous }: Th
   return { kind: "probe", candidate: { binding: bindingOf(own), from: "own", isQuiet: isExact } };
 }
 
+/** The thread that this very instance has under another key: it goes along to the seat (threads FP-5a, FP-10, TP-5). */
+function decideElsewhere({ bindings }: ThreadView, { seat, instanceId, chatId, carried }: ThreadWish) {
+  const bound = bindings.find(({ holder, thread: { target } }) => holder === instanceId && target.chatId === chatId);
+  if (bound === undefined || (carried !== null && !sameTarget(carried.target, bound.thread.target))) return null;
+  const candidate = { binding: { ...bindingOf(bound), seat }, from: "anothers", isQuiet: true } as const;
+  return { kind: bound.standing === "suspect" ? "probe" : "take", candidate } as const;
+}
+
 /** A thread that the instance brings along and that is not its seat's by the store (threads FP-5b, FP-6). */
 function decideCarried(
   view: ThreadView,
@@ -172,7 +182,8 @@ function decideCarried(
   own: HeldBinding | null,
   nowMs: number,
 ): ThreadDecision | null {
-  if (carried?.target.chatId !== chatId) return null;
+  // Telegram numbers threads from 1: anything else is none.
+  if (carried?.target.chatId !== chatId || carried.target.threadId <= 0) return null;
   const isIt = (target: ThreadTarget): boolean => sameTarget(target, carried.target);
   const bound = view.bindings.find(({ thread }) => isIt(thread.target));
   if (bound !== undefined) {
@@ -184,7 +195,8 @@ function decideCarried(
     view.leftovers.some(({ target }) => isIt(target)) ||
     view.provisions.some((each) => each.chatId === chatId && each.threadId === carried.target.threadId);
   if (isKnown) return null;
-  const isSlotFree = isSlot(carried.slot) && view.bindings.every(({ thread }) => thread.slot !== carried.slot);
+  const taken = [...view.bindings.map(({ thread }) => thread), ...view.provisions];
+  const isSlotFree = isSlot(carried.slot) && taken.every(({ slot }) => slot !== carried.slot);
   const binding: Binding = {
     seat,
     thread: {

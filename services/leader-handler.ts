@@ -67,6 +67,11 @@ function threadResult(isOwn: boolean, { target, slot, threadName }: BoundThread)
   return { chatId: target.chatId, threadId: target.threadId, ...(isSlotShown ? { slot } : {}), threadName };
 }
 
+type Registered = Extract<SeatReply, { kind: "registered" }>;
+
+/** From when on a registration is told of as slow, in milliseconds. */
+const slowRegistrationMs = 1_000;
+
 type Sender = { readonly kind: "refused"; readonly text: string } | ({ readonly kind: "known" } & Seated);
 
 export interface LeaderDesks {
@@ -156,6 +161,8 @@ export class LeaderHandler {
 
     const seat = registration.profileKey ?? seatKey(`manual:${registration.instanceId}`);
     const follower = this.followerOf(registration, { generation: fresh, endpoint: busSocketPath });
+    const { clock } = this.runtime.ports.stage;
+    const sinceMs = clock.elapsedMs();
     const reply = await this.seats.register(requestId, seat, follower);
     if (reply.kind === "alive" || reply.kind === "left")
       throw new Error("a registration was answered as something else");
@@ -163,6 +170,7 @@ export class LeaderHandler {
       const text = reply.kind === "failed" ? wireText.provisioningFailed : refusalText(reply);
       return { ...refuse(requestId, text), protocol };
     }
+    this.tellIfSlow(follower, reply, clock.elapsedMs() - sinceMs);
     // A v1 peer opens a connection for each request: its end means nothing.
     if (isOwnPeer(registration))
       void from.closed.then(() => {
@@ -175,6 +183,14 @@ export class LeaderHandler {
       protocol,
       result: threadResult(isOwnPeer(registration), reply.thread),
     };
+  }
+
+  /** Whoever waited so long may have given up by then: that is told, and changes nothing (threads §2.6). */
+  private tellIfSlow({ instanceId }: Follower, { thread, origin }: Registered, elapsedMs: number): void {
+    if (elapsedMs < slowRegistrationMs) return;
+    const { chatId, threadId } = thread.target;
+    const details = { elapsedMs, instanceId, reused: origin !== "created", chatId, threadId };
+    this.runtime.ports.stage.log.event("warn", "follower-register-critical", details);
   }
 
   private followerOf(registration: Registration, its: Pick<Follower, "generation" | "endpoint">): Follower {

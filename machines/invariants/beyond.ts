@@ -227,7 +227,7 @@ export const superseded: readonly Superseded[] = [
       "There is no file beside the store: what a creation has made is written into its own record, by the record’s own id.",
   },
   {
-    ids: ["threads/S-36"],
+    ids: ["threads/S-36", "threads/FP-3"],
     instead: "A thread that another one replaces is never closed in the background: it is left over, for the operator.",
   },
   {
@@ -236,26 +236,40 @@ export const superseded: readonly Superseded[] = [
       "A typing action proves nothing: a thread is looked at with an edit that changes nothing, past every gate.",
   },
   {
-    ids: ["threads/S-44", "threads/S-45", "threads/S-55", "threads/OP-19", "threads/OP-39"],
+    ids: ["threads/S-44", "threads/S-45", "threads/S-55", "threads/OP-19", "threads/OB-4"],
     instead:
-      "A leader’s start deletes nothing and waits for no deletion: the thread of a former leader is its seat’s, with a deadline like any other’s, and why it could not be deleted stays with its instruction.",
+      "A leader’s start deletes nothing and waits for no deletion: the thread of a former leader is its seat’s, with a deadline like any other’s.",
   },
   {
-    ids: ["threads/OP-9", "threads/OP-32"],
+    ids: ["threads/OP-9", "threads/OP-32", "threads/OB-2"],
     instead:
       "There are no reservations: a letter is free when neither a binding nor a creation has it, and a known leftover holds none.",
   },
   {
-    ids: ["threads/S-48", "threads/OP-46"],
+    ids: ["threads/S-48", "threads/OP-46", "threads/TP-6", "threads/ST-13"],
     instead: "There are no pending threads to claim: a thread is bound to a seat, begun for one, or left over.",
   },
   {
-    ids: ["threads/S-50"],
-    instead: "There are no session hand-overs in memory: a seat’s binding is in the store and does not age.",
+    ids: ["threads/S-50", "threads/OB-3", "threads/ST-12"],
+    instead:
+      "There are no session hand-overs in memory: a seat’s binding is in the store, does not age, and outlives its instance.",
   },
   {
-    ids: ["threads/S-51", "threads/S-52"],
+    ids: ["threads/S-51", "threads/S-52", "threads/EB-6"],
     instead: "There is no command that forces a fresh thread: the operator gives a thread up, or binds another.",
+  },
+  {
+    ids: ["threads/S-69", "threads/CL-1"],
+    instead: "Nobody follows without a thread: a registration that gets none is refused, so whoever leaves has one.",
+  },
+  {
+    ids: ["threads/ST-14"],
+    instead: "A seat’s key is taken as it comes: no thread is found by what a key seems to say.",
+  },
+  {
+    ids: ["threads/OB-7"],
+    instead:
+      "There is no mode to keep: whether there are threads is asked at each start, and judged while somebody leads.",
   },
   {
     ids: ["threads/S-77"],
@@ -291,6 +305,7 @@ export const superseded: readonly Superseded[] = [
       "threads/ST-6",
       "threads/ST-7",
       "threads/ST-15",
+      "threads/ST-16",
       "threads/ST-17",
     ],
     instead:
@@ -306,7 +321,7 @@ export const superseded: readonly Superseded[] = [
       "There is no cursor of letters and there are no hints: a lost thread is remembered with its letter and name.",
   },
   {
-    ids: ["threads/OP-22", "threads/SY-1", "threads/SY-2", "threads/SY-3"],
+    ids: ["threads/OP-22", "threads/SY-1", "threads/SY-2", "threads/SY-3", "threads/LP-10", "threads/FP-16"],
     instead: "There are no slices: nothing is called fresh or suspect but a thread, whose standing is in its binding.",
   },
   { ids: ["threads/T-52"], instead: "26 letters are names, not a limit: after Z come AA, AB and so on." },

@@ -60,7 +60,7 @@ it.each([
     deletion({ reason: "operator", dueAtMs: nowMs + 90_000, attempts: 3, lastReason: "Too Many Requests" }),
     nobody,
   ],
-] as const)("%s", (words, of, differs) => {
+] as const)("threads/OP-39: an operator reads: %s", (words, of, differs) => {
   expect(explainThread(of, status(differs), nowMs)).toBe(words);
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { reused, thread } from "../../support/charts/samples.ts";
 import { committed, polled, active, rejected, running, seating } from "./activation-scenes.ts";
 
-it("threads/S-56: asks for another thread when its own is being deleted, or has been", () => {
+it("threads/S-56, EB-2, EB-3: asks for another thread when its own is being deleted, or has been", () => {
   const chart = seating().answer("seatOwn", { kind: "threadGone" });
   expect(chart.state).toBe("rollingBack");
   expect(chart.latest).toMatchObject([{ type: "activation.troubled", trouble: "thread" }]);

@@ -34,7 +34,7 @@ const forget: OperatorRequest = { id: "r", wish: { kind: "forgetCreation", seat:
 const doubt = () => ({ target: thread().target, kind: "gone", reason: "gone" }) as const;
 
 describe("leading without a thread of its own: the others are served all the same", () => {
-  it("says so, seats itself without one, and goes on", () => {
+  it("threads/EB-7: says so, seats itself without one, and goes on", () => {
     const chart = provisioning().answer("provisioning", rejected);
     expect(chart.latest).toEqual([{ type: "activation.troubled", trouble: "thread", reason: "no rights" }]);
     expect(chart.requests).toEqual({

@@ -27,7 +27,7 @@ import {
 } from "./activation-scenes.ts";
 
 describe("reconciliation", () => {
-  it("threads/T-48: runs beside the poller, and what it reports moves nothing", () => {
+  it("threads/T-48, LP-4: runs beside the poller, and what it reports moves nothing", () => {
     const chart = active();
     expect(chart.requests).toMatchObject({ reconciliation: { epoch: 4 } });
     const { state } = chart;
@@ -216,7 +216,7 @@ describe("an epoch that is over", () => {
       "its seat without a thread",
       () => provisioning().answer("provisioning", rejected).answer("seatOwn", { kind: "fenced" }),
     ],
-  ])("threads/LP-7 stops everything when the store refuses %s", (_, refused) => {
+  ])("threads/LP-7, EB-9 stops everything when the store refuses %s", (_, refused) => {
     const chart = refused();
     expect(chart.state).toBe("fencedOff");
     expect(chart.latest).toEqual([{ type: "activation.doubted" }, fenced]);
@@ -237,7 +237,7 @@ describe("fenced off", () => {
 });
 
 describe("classic: a bot without topics", () => {
-  it("takes its seat without a thread, then dispatches and polls for itself, with no endpoint", () => {
+  it("threads/CP-7: takes its seat without a thread, then dispatches and polls for itself, with no endpoint: nobody follows", () => {
     const chart = start().answer("identify", { kind: "noTopics" });
     expect(chart.requests).toEqual({
       seatOwn: { epoch: 4, seat: mySeat, thread: null, origin: "reused", isClassic: true },

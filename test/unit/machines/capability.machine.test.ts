@@ -11,7 +11,7 @@ const look = (chart: ReturnType<typeof start>, says: "on" | "off" | "unknown") =
 const doubted = () => look(start().send(doubt), "off");
 const off = () => look(doubted().after("capabilityInterval"), "off");
 
-describe("threads/CP-3, S-106: two looks in a row that say no", () => {
+describe("threads/CP-3, CP-6, S-106: two looks in a row that say no", () => {
   it("turn threads off, the second one no sooner than the interval", () => {
     const chart = doubted();
     expect(chart.latest).toEqual(judged("doubted"));

@@ -28,7 +28,7 @@ const postponing = () => deleting().answer("deleteThread", kept("429"));
 const failed = (reason: string, retryAfterMs = 2_000) => ({ kind: "failed", reason, retryAfterMs });
 
 describe("giving a thread up", () => {
-  it("threads/T-14, S-62: writes the instruction and has it proven before any call", () => {
+  it("threads/T-14, S-62, CL-4: writes the instruction and has it proven before any call", () => {
     expect(start().requests).toEqual({ intendCleanup: { ...order, seat: mySeat, reason: "left" } });
     expect(proving().requests).toEqual({ beginCleanup: { ...order, seenDead: null } });
     expect(deleting().requests).toEqual({ deleteThread: order });
@@ -81,7 +81,7 @@ describe("an epoch that is over", () => {
     ["the proof", () => proving().answer("beginCleanup", { kind: "fenced" })],
     ["the confirmation", () => confirming().answer("confirmCleanup", { kind: "fenced" })],
     ["the postponement", () => postponing().answer("postponeCleanup", { kind: "fenced" })],
-  ])("threads/T-19, S-85, OP-37: ends it at %s, and nothing more is asked for", (_, ended) => {
+  ])("threads/T-19, S-85, OP-37, CL-2, CL-7: ends it at %s, and nothing more is asked for", (_, ended) => {
     const cleanup = ended();
     expect(cleanup.status).toBe("done");
     expect(cleanup.requests).toEqual({});
@@ -107,7 +107,7 @@ describe("what was not confirmed is not removed", () => {
   it.each([
     ["the instruction was not observed", () => start().fail("intendCleanup", new Error("busy")), "Error: busy"],
     ["the proof was not observed", () => proving().fail("beginCleanup", new Error("busy")), "Error: busy"],
-  ])("it ends, with the reason, when %s", (_, ended, reason) => {
+  ])("threads/CL-4: it ends without a call, with the reason, when %s", (_, ended, reason) => {
     expect(ended().output).toEqual(failed(reason));
   });
 

@@ -138,7 +138,7 @@ describe("leaving for good", () => {
     expect(instance.latest).toEqual([]);
   });
 
-  it("goes on, and says why the thread stays, when the leader did not confirm", () => {
+  it("threads/S-77 and CL-10 superseded, OP-21: goes on, and says why the thread stays, when the leader did not confirm", () => {
     const instance = leavingSeat().send({ type: "membership.left", confirmed: false, reason: "stale" });
     expect(instance.state).toBe("online.releasing");
     expect(lastFact(instance)).toEqual({ type: "instance.troubled", trouble: "membership.left", reason: "stale" });
@@ -157,7 +157,7 @@ describe("leaving for good", () => {
     expect(leavingSeat().after("farewellLimit").state).toBe("online.releasing");
   });
 
-  it("as the leader, deletes the own thread under its epoch, once nothing of its own is under way", () => {
+  it("threads/CL-11: as the leader, deletes the own thread under its epoch, once nothing of its own is under way", () => {
     const leaving = leavingLead();
     expect(leaving.state).toBe("online.leading.leaving");
     expect(leaving.told.at(-1)).toEqual({ to: "activation", event: { type: "activation.stop" } });
@@ -183,7 +183,7 @@ describe("leaving for good", () => {
     ["activating", leading],
     ["in classic", classic],
     ["on the bus without a thread", threadlessBus],
-  ])("C38 as the leader, while %s, does not want what is still being created for it", (_, reached) => {
+  ])("C38 threads/CL-9 as the leader, while %s, does not want what is still being created for it", (_, reached) => {
     for (const instance of [
       reached().send(leave).send(stoppedThreadless),
       reached().send(leave).after("farewellLimit"),
@@ -212,7 +212,7 @@ describe("leaving for good", () => {
     ["it has the thread again", () => givingUp().answer("cleanup", { kind: "held" }), "a newer registration has it"],
     ["giving it up broke", () => givingUp().fail("cleanup", new Error("broken")), "Error: broken"],
   ])(
-    "threads/T-49, S-76, S-79 goes on, and says so, when the own thread could not be deleted: %s",
+    "threads/T-49, S-76, S-79, OP-42, CL-12, CL-14 goes on, and says so, when the own thread could not be deleted: %s",
     (_, failed, reason) => {
       const instance = failed();
       expect(instance.state).toBe("online.disowning");

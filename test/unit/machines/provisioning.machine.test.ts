@@ -56,7 +56,7 @@ describe("deciding", () => {
     });
   });
 
-  it("decides nothing without a look at the store", () => {
+  it("threads/FP-2 decides nothing without a look at the store", () => {
     expect(start().fail("viewThreads").output).toEqual(rejected("the store could not be read"));
   });
 });
@@ -82,7 +82,7 @@ describe("the intent, before the call", () => {
     expect(chart.answer("viewThreads", { view, nowMs }).output).toEqual(reused());
   });
 
-  it("threads/T-21 creates nothing under an epoch that is over", () => {
+  it("threads/T-21, S-54, EB-1, TP-1, LP-1 creates and writes nothing under an epoch that is over", () => {
     const chart = intending().answer("intendThread", { kind: "fenced" });
     expect(chart.state).toBe("fenced");
     expect(chart.output).toEqual({ kind: "fenced" });
@@ -173,7 +173,7 @@ const { holder: _holder, ...binding5 } = bound();
 const unknown = { carried: thread(77, "Q", "Quartz") };
 
 describe("a thread that another instance had is proven first", () => {
-  it("threads/FP-11 threads/FP-13 is looked at, and neither written nor created meanwhile", () => {
+  it("threads/FP-9, FP-11, FP-13 is looked at, and neither written nor created meanwhile", () => {
     expect(probing().requests).toEqual({ probeThread: { epoch: 4, target: thread().target } });
   });
 
@@ -183,13 +183,13 @@ describe("a thread that another instance had is proven first", () => {
     expect(chart.answer("keepThread", { kind: "kept" }).output).toEqual({ ...reused(), origin: "proven" });
   });
 
-  it("threads/S-4 is handed over silently within one process", () => {
+  it("threads/S-4, FP-12 is handed over silently within one process", () => {
     const chart = probing(anothers(), { carried: thread(), previous: rival });
     chart.answer("probeThread", { kind: "exists" }).answer("keepThread", { kind: "kept" });
     expect(chart.output).toEqual({ ...reused(), origin: "handedOver" });
   });
 
-  it("threads/S-5 goes to the seat of the same session under another key, at its word and its thread's", () => {
+  it("threads/S-5, FP-5, FP-14 goes to the seat of the same session under another key, at its word and its thread's", () => {
     const view = { ...nothing, bindings: [bound({ seat: seatKey("manual:fallback"), holder: rival })] };
     const chart = probing(view, { carried: thread(), previous: rival }).answer("probeThread", { kind: "exists" });
     expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "anothers" } });
@@ -225,7 +225,7 @@ describe("a thread that another instance had is proven first", () => {
     expect(chart.requests).toMatchObject({ keepThread: { binding: { standing: "closed" } } });
   });
 
-  it("threads/S-6 threads/T-45 one that is gone is written down as lost, and a new one takes its name", () => {
+  it("threads/S-6, T-45, FP-15 one that is gone is written down as lost, and a new one takes its name", () => {
     const chart = probing().answer("probeThread", { kind: "gone", reason: "TOPIC_DELETED" });
     expect(chart.requests).toEqual({ loseThread: { epoch: 4, target: thread().target, reason: "TOPIC_DELETED" } });
     chart.answer("loseThread", { kind: "lost" });
@@ -236,7 +236,7 @@ describe("a thread that another instance had is proven first", () => {
 
   it.each([
     [
-      "threads/S-7 threads/T-24 the answer is unclear",
+      "threads/S-7, T-24, FP-15 the answer is unclear",
       () => probing().answer("probeThread", { kind: "unclear", reason: "cut" }),
     ],
     ["threads/T-24 the look failed", () => probing().fail("probeThread")],
@@ -267,7 +267,7 @@ describe("a thread that another instance had is proven first", () => {
 describe("a thread that the instance brings along and nobody knows", () => {
   const recovered = { ...binding5, thread: thread(77, "Q", "Quartz"), createdAtMs: nowMs, provenAtMs: nowMs };
 
-  it("threads/S-8 threads/S-9 is nobody's until it is proven, then the seat's", () => {
+  it("threads/S-8, S-9, FP-6, FP-8 is nobody's until it is proven, then the seat's", () => {
     const chart = probing(nothing, unknown);
     expect(chart.requests).toEqual({ probeThread: { epoch: 4, target: thread(77).target } });
     expect(chart.answer("probeThread", { kind: "exists" }).requests).toEqual({
@@ -275,7 +275,7 @@ describe("a thread that the instance brings along and nobody knows", () => {
     });
   });
 
-  it("threads/S-10 is remembered as a suspect when the look is unclear, and the registration is refused", () => {
+  it("threads/S-10, FP-15 is remembered as a suspect when the look is unclear, and the registration is refused", () => {
     const suspecting = () => probing(nothing, unknown).answer("probeThread", { kind: "unclear", reason: "cut" });
     const chart = suspecting();
     expect(chart.requests).toMatchObject({ keepThread: { binding: { standing: "suspect" }, from: "unknown" } });
@@ -302,7 +302,7 @@ describe("a thread that the instance brings along and nobody knows", () => {
 });
 
 describe("the leader's own thread", () => {
-  it("threads/T-33 threads/S-39 is re-used without a call, whoever had it", () => {
+  it("threads/T-33, S-39, EB-4, EB-5, OB-6 is re-used without a call, whoever had it", () => {
     expect(probing(anothers(), { role: "leader" }).output).toEqual(reused());
   });
 

@@ -30,7 +30,7 @@ describe("threads/S-74: a thread that is being deleted, or has been", () => {
     expect(seat.facts).toEqual([]);
     expect(seat.after("retryInterval").state).toBe("provisioning");
     seat.answer("provisioning", bound).answer("commitRegistration", committed);
-    expect(repliesTo(seat, "register g1")).toEqual([{ kind: "registered", thread: thread() }]);
+    expect(repliesTo(seat, "register g1")).toEqual([{ kind: "registered", thread: thread(), origin: "reused" }]);
   });
 
   it("is a refusal when that takes too long: the follower may ask again", () => {

@@ -17,7 +17,7 @@ describe("a commit that was not observed", () => {
     expect(seat.facts).toEqual([]);
     seat.answer("commitRegistration", committed);
     expect(seat.state).toBe("live.heard");
-    expect(repliesTo(seat, "register g1")).toEqual([{ kind: "registered", thread: thread() }]);
+    expect(repliesTo(seat, "register g1")).toEqual([{ kind: "registered", thread: thread(), origin: "reused" }]);
   });
 
   it.each([

@@ -103,7 +103,7 @@ describe("registering", () => {
     seat.answer("commitRegistration", committed);
     expect(seat.state).toBe("live.heard");
     expect(seat.facts).toEqual([
-      answered("register g1", { kind: "registered", thread: thread() }),
+      answered("register g1", { kind: "registered", thread: thread(), origin: "reused" }),
       { type: "seat.live", sitter: sitter("g1") },
     ]);
     expect(seat.requests).toEqual({ watchFollower: { seat: mySeat, sitter: sitter("g1") } });
@@ -316,7 +316,7 @@ describe("a live seat", () => {
 });
 
 describe("disconnecting for good", () => {
-  it("gives the thread up under the epoch, then answers: the seat is vacant", () => {
+  it("threads/CL-5, RC-11: gives the thread up under the epoch, then answers: the seat is vacant", () => {
     const seat = disconnecting();
     expect(seat.requests).toEqual({
       cleanup: { epoch: 4, seat: mySeat, target: thread().target, asks: "left", seenDead: null },

@@ -1,6 +1,6 @@
 /** Which thread a seat gets, and what proves that a thread is gone. */
 import { describe, expect, it } from "vitest";
-import { chatId, seatKey, threadId } from "../../../machines/ids.ts";
+import { chatId, instanceId, seatKey, threadId } from "../../../machines/ids.ts";
 import { ambiguousProvisionMs, decideThread, provesThreadGone } from "../../../machines/threads.rules.ts";
 import type { PendingProvision, ThreadView, ThreadWish } from "../../../machines/threads.rules.ts";
 import { bound, chat, me, mySeat, noThreads, rival, thread } from "../../support/charts/samples.ts";
@@ -16,7 +16,9 @@ const wish: ThreadWish = {
   previous: null,
 };
 const nothing: ThreadView = noThreads;
-const binding = (seat = mySeat, has = thread()) => bound({ seat, thread: has });
+/** Of another seat's an instance that is neither of ours. */
+const binding = (seat = mySeat, has = thread()) =>
+  bound({ seat, thread: has, holder: seat === mySeat ? me : instanceId("300:3") });
 const begun = (differs: Partial<PendingProvision> = {}): PendingProvision => ({
   id: "begun",
   seat: mySeat,
@@ -33,6 +35,19 @@ const begun = (differs: Partial<PendingProvision> = {}): PendingProvision => ({
 describe("which thread a seat gets", () => {
   it("threads/TP-2 its own, if it has one in this chat", () => {
     expect(decideThread({ ...nothing, bindings: [binding()] }, wish, 0)).toEqual({ kind: "reuse", thread: thread() });
+  });
+
+  it("threads/TP-5, FP-5, FP-10 the one that the same instance has under another key, proven first only where it is a suspect", () => {
+    const view = (differs = {}) => ({ ...nothing, bindings: [bound({ seat: other, ...differs })] });
+    const { holder: _holder, ...its } = bound();
+    expect(decideThread(view(), wish, 0)).toEqual({
+      kind: "take",
+      candidate: { binding: its, from: "anothers", isQuiet: true },
+    });
+    expect(decideThread(view(), { ...wish, carried: thread() }, 0)).toMatchObject({ kind: "take" });
+    expect(decideThread(view({ standing: "suspect" }), wish, 0)).toMatchObject({ kind: "probe" });
+    expect(decideThread(view({ holder: rival }), wish, 0)).toMatchObject({ kind: "create" });
+    expect(decideThread(view(), { ...wish, chatId: chatId(-5) }, 0)).toMatchObject({ kind: "create" });
   });
 
   it("its own even while a creation of the seat is unresolved", () => {
@@ -145,12 +160,20 @@ describe("a thread that an instance brings along", () => {
     });
   });
 
-  it("threads/S-14 leaves its letter to whoever has it", () => {
-    const view = { ...nothing, bindings: [binding(other, thread(6, "Q", "Quill"))] };
-    expect(decideThread(view, brings, 0)).toMatchObject({
+  it.each([
+    ["threads/S-14, FP-8", "who has it", { bindings: [binding(other, thread(6, "Q", "Quill"))] }],
+    ["threads/OP-38", "the creation that is under way with it", { provisions: [begun({ seat: other, slot: "Q" })] }],
+  ])("%s leaves its letter to %s", (_id, _who, taken) => {
+    expect(decideThread({ ...nothing, ...taken }, brings, 0)).toMatchObject({
       kind: "probe",
       candidate: { binding: { thread: { slot: "" } } },
     });
+    expect(decideThread(nothing, brings, 0)).toMatchObject({ candidate: { binding: { thread: { slot: "Q" } } } });
+  });
+
+  it("threads/S-17, FP-10 is its own already, from the time when it led: it has it unchanged, and nothing is asked", () => {
+    const view = { ...nothing, bindings: [binding()] };
+    expect(decideThread(view, { ...wish, carried: thread() }, 0)).toEqual({ kind: "reuse", thread: thread() });
   });
 
   it("threads/S-16 is not its when another seat is bound to it", () => {
@@ -182,14 +205,14 @@ describe("a thread that an instance brings along", () => {
 describe("a new thread", () => {
   const lost = (differs = {}) => ({ seat: mySeat, thread: thread(4, "D", "Mine"), reason: "", atMs: 0, ...differs });
 
-  it("threads/OP-7 has the letter and the name of the one that the seat lost last", () => {
+  it("threads/OP-7, OP-45, TP-7, TP-8 has the letter and the name of the one that the seat lost last", () => {
     const view = { ...nothing, lost: [lost({ thread: thread(3, "C", "Old") }), lost(), lost({ seat: other })] };
     expect(decideThread(view, { ...wish, threadName: "Wished" }, 0)).toMatchObject({
       provision: { slot: "D", threadName: "Mine" },
     });
   });
 
-  it("threads/OP-16 has another letter when that one is taken by now", () => {
+  it("threads/OP-16, OP-45 has the first free letter when that one is taken by now", () => {
     const view = { ...nothing, lost: [lost()], bindings: [binding(other, thread(6, "D", "Dune"))] };
     expect(decideThread(view, wish, 0)).toMatchObject({ provision: { slot: "A", threadName: "Mine" } });
   });

@@ -96,7 +96,7 @@ const hasEnded = (world: CrashWorld, name: PlaceName): boolean =>
 const isBound = (world: CrashWorld, id: number): boolean =>
   [...world.database.bindings.values()].some(({ thread }) => Number(thread.target.threadId) === id);
 
-describe.each(Object.keys(stories))("threads/T-9, T-11, T-14, T-16, T-47, S-61, S-67: %s", (name) => {
+describe.each(Object.keys(stories))("threads/T-9, T-11, T-14, T-16, T-47, S-61, S-66, S-67: %s", (name) => {
   const story = stories[name]!;
   test.each([
     ["the leader alone", false],

@@ -113,7 +113,7 @@ export function cleanupsContract(make: () => Promise<Harness>): void {
     expect(await begin()).toEqual({ kind: "superseded" });
   });
 
-  test("threads/T-15, S-63: confirmation removes instruction and binding, ends the registration, and is remembered", async (given) => {
+  test("threads/T-15, S-63, CL-5: confirmation removes instruction and binding, ends the registration, and is remembered", async (given) => {
     const { store } = given;
     const { epoch, intend, begin, confirm, register, all } = await seated(store);
     await intend("left");

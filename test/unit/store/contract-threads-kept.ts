@@ -11,7 +11,9 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
   const created = (store: Store, provisionId: string, thread: number) =>
     store.threads.noteCreated({ provisionId, target: the.target(thread), threadName: "Made", atMs: 3 });
 
-  test("threads/T-12: what a creation made is kept without an epoch, and its first word stands", async ({ store }) => {
+  test("threads/T-12, TP-12: what a creation made is kept without an epoch, and its first word stands", async ({
+    store,
+  }) => {
     const epoch = await the.lead(store, 1);
     await store.threads.intend({ epoch, provision: the.provision("p1", 1, "A"), abandons: null });
     await the.lead(store, 2); // the one who asked for it leads no more
@@ -82,7 +84,9 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     });
   });
 
-  test("how a thread stands is written for the bound one only; open is proof of it", async ({ store }) => {
+  test("threads/ST-11: how a thread stands is written for the bound one only; open is proof of it", async ({
+    store,
+  }) => {
     const epoch = await the.lead(store, 1);
     const mark = (thread: number, standing: "open" | "closed" | "suspect", atMs: number) =>
       store.threads.mark({ epoch, target: the.target(thread), standing, reason: `is ${standing}`, atMs });
@@ -96,7 +100,7 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     expect(await store.threads.bindingOf(binding)).toMatchObject({ standing: "open", provenAtMs: the.startMs + 2 });
   });
 
-  test("threads/OP-4, S-57: a lost thread is remembered with its seat until it is proven after all", async ({
+  test("threads/OP-4, S-57, ST-10: a lost thread is remembered with its seat until it is proven after all", async ({
     store,
   }) => {
     const epoch = await the.lead(store, 1);
@@ -146,7 +150,9 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     expect((await store.threads.view()).leftovers).toEqual([]);
   });
 
-  test("a seat's thread that is replaced unproven is left over, with the reason", async ({ store }) => {
+  test("threads/EB-8 superseded: a seat's thread that is replaced unproven is left over, with the reason", async ({
+    store,
+  }) => {
     const epoch = await the.lead(store, 1);
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 2, 70) });

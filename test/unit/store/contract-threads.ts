@@ -170,7 +170,7 @@ export function threadsContract(make: () => Promise<Harness>): void {
     expect((await store.threads.view()).provisions.map((p) => p.id)).toEqual(["p2", "p3"]);
   });
 
-  test("threads/T-13, S-32 binding ends the creation it came from; giving up removes it or keeps it in doubt", async ({
+  test("threads/T-13, S-32, TP-13, TP-14: binding ends the creation it came from; giving up removes it or keeps it in doubt", async ({
     store,
   }) => {
     const epoch = await the.lead(store, 1);
@@ -190,7 +190,9 @@ export function threadsContract(make: () => Promise<Harness>): void {
     expect(await store.status.read()).toMatchObject(view);
   });
 
-  test("threads/T-5 a thread belongs to one seat: binding it to another takes it from the first", async ({ store }) => {
+  test("threads/T-5, ST-9: a thread belongs to one seat: binding it to another takes it from the first", async ({
+    store,
+  }) => {
     const epoch = await the.lead(store, 1);
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
     await store.threads.bind({ epoch, provisionId: null, binding: the.binding(2, 2) });

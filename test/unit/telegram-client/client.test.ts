@@ -61,7 +61,7 @@ describe("an answer", () => {
     expect(await outcomeOf(json({ ok: false, ...error, extra: 1 }, code))).toEqual({ kind: "rejected", error });
   });
 
-  it("loses the token where a server echoes it", async () => {
+  it("threads/OP-28: loses the token where a server echoes it, so that nobody who passes the words on tells it", async () => {
     const echo = json({ ok: false, error_code: 404, description: `no bot${token}` }, 404);
     expect(await outcomeOf(echo)).toMatchObject({ error: { description: "no bot<redacted-token>" } });
     const local = json({ ok: true, result: { file_id: "f", file_path: `/var/lib/${token}/a.jpg` } });

@@ -88,7 +88,7 @@ test.each([
   },
 );
 
-test("protocol/S-95 a proof that is still being taken when the leadership ends deletes nothing, and no second one is begun meanwhile", async () => {
+test("protocol/S-95, threads/S-75: a proof that is still being taken when the leadership ends deletes nothing, and no second one is begun meanwhile", async () => {
   const world = await startLeader({ settings: { threadGraceMs: graceMs } });
   await dead(world);
   const begin = world.store.cleanups.begin.bind(world.store.cleanups);

@@ -53,7 +53,7 @@ test("protocol/S-99, P-12 and P-13 when the bus becomes available: the classic p
   expect(await peer.register()).toMatchObject({ ok: true });
 });
 
-test("protocol/S-100 superseded: threads that are turned off while it leads end no leadership: followers stay, and one poll goes on", async () => {
+test("protocol/S-100, threads/CP-4 superseded: threads that are turned off while it leads end no leadership: followers stay, and one poll goes on", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   const { epoch } = world.instance.actor.getSnapshot().context;

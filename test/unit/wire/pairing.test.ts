@@ -47,7 +47,7 @@ async function paired(options: WorldOptions = {}): Promise<LeaderWorld> {
   return world;
 }
 
-test("updates/OP-33 and T-44 while nobody is paired, every update is a counted drop: no thread, no endpoint, nobody hears of it", async () => {
+test("updates/OP-33 and T-44, threads/S-19, FP-1, LP-8 and OB-1 superseded: while nobody is paired, every update is a counted drop: no thread, no endpoint, nobody hears of it", async () => {
   const world = await waiting();
   await says(world, eve, "hello", inThread);
   await says(world, ann, "/start");

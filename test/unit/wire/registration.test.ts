@@ -42,7 +42,7 @@ const thread = (id: number): CallOutcome => ({ kind: "ok", result: { message_thr
 const ok: CallOutcome = { kind: "ok", result: true };
 const threadsMade = (world: LeaderWorld) => world.telegram.of("createForumTopic").length - 1; // the leader's own
 
-test("protocol/S-26: a registration without a generation is refused and nobody sits; a disconnect without one is stale, nothing is deleted", async () => {
+test("protocol/S-26, threads/CL-3: a registration without a generation is refused and nobody sits; a disconnect without one is stale, nothing is deleted", async () => {
   const world = await startLeader();
   const peer = await V1Peer.open(world);
   expect(await peer.register({ registrationGeneration: generation("") })).toMatchObject({
@@ -100,7 +100,7 @@ test("protocol/S-28: a leader that lost its epoch while the thread was made refu
   expect(registrations.map((each) => each.instanceId)).not.toContain(peer.id);
 });
 
-test("protocol/S-29: a thread whose making had an unknown outcome: the reason is the answer, nobody sits, and no second one is made", async () => {
+test("protocol/S-29, threads/OP-17 and TP-10: a thread whose making had an unknown outcome: the reason is the answer, nobody sits, and no second one is made", async () => {
   const world = await startLeader();
   world.telegram.answer("createForumTopic", () => ({ kind: "ambiguous", reason: "the connection broke" }));
   const peer = await V1Peer.open(world);
@@ -153,7 +153,7 @@ test("protocol/S-32: another instance with the seat's key takes its place; the f
   expect(await successor.heartbeat()).toMatchObject({ ok: true });
 });
 
-test("protocol/O-22, updates/OP-49: silence of 5000 ms is suspicious, and not a moment less", async () => {
+test("protocol/O-22, updates/OP-49, threads/OP-34: silence of 5000 ms is suspicious, and not a moment less", async () => {
   const world = await startLeader();
   const peer = await seated(world);
   await world.clock.advance(4_999);
@@ -171,7 +171,7 @@ test("protocol/O-5, threads/OP-43: who registers again, after almost too long a 
   expect(await peer.heartbeat()).toMatchObject({ ok: true });
 });
 
-test("protocol/S-40: whoever changes what they sent or were answered changes nothing of what the leader knows", async () => {
+test("protocol/S-40, threads/ST-8: whoever changes what they sent or were answered changes nothing of what the leader knows", async () => {
   const world = await startLeader();
   const peer = await V1Peer.open(world);
   const sent = peer.registration({ registrationGeneration: generation("g") });
