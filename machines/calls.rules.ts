@@ -196,6 +196,26 @@ export function confineOwnCall(call: ApiCall, own: OwnThread, ownsMessages: bool
   return { kind: "allowed", call: { method, body: { ...withoutMarkers(body), chat_id: own.chatId, ...thread } } };
 }
 
+/** General, where something has to name it: in updates of old clients and in chat actions. */
+const generalThread = 1;
+/** Supergroups have ids below this; only they have a General beside their topics. */
+const supergroupIdsBelow = -1_000_000_000_000;
+
+/**
+ * A call on a supergroup's General as the Bot API takes it: a message names no thread, for 1 is refused; a chat action names 1,
+ * for otherwise it is shown nowhere. `hasTopics` false: the chat has no General, only itself. Source: Bot API, `sendChatAction`.
+ */
+export function toGeneral(call: ApiCall, hasTopics: boolean): ApiCall {
+  const { method, body } = call;
+  const chat = canonicalInteger(body["chat_id"]);
+  if (!hasTopics || chat === null || chat > supergroupIdsBelow || !isThreadScoped(method)) return call;
+  const { message_thread_id: thread, ...rest } = body;
+  const isGeneral = thread === undefined || canonicalInteger(thread) === generalThread;
+  if (!isGeneral) return call;
+  const isAction = method.toLowerCase() === "sendchataction";
+  return { method, body: isAction ? { ...rest, message_thread_id: generalThread } : rest };
+}
+
 /** Markers steer the authorisation only; they never reach Telegram. */
 export function withoutMarkers(body: Body): Body {
   const marked = new Set<string>([aggregateDeliveryMarker, crossTargetDeliveryMarker]);

@@ -9,6 +9,7 @@
  * that window shorter than the lease; nothing more is promised.
  */
 import type { Epoch } from "../machines/ids.ts";
+import { toGeneral } from "../machines/calls.rules.ts";
 import { isOwnRecord } from "../machines/owner.rules.ts";
 import { isTitleCall } from "../machines/titles.rules.ts";
 import { followingChat } from "./chats.ts";
@@ -34,16 +35,22 @@ export const callAsLeader = (runtime: Runtime, asked: LeaderCall): Promise<CallO
     whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.call(method, payload, limits)),
   );
 
+/** The call as it is made while it is made: whether the chat has a General is another matter a moment later. */
+function onGeneral({ board }: Runtime, call: LeaderCall): LeaderCall {
+  const hasTopics = board.topics?.areOff === false && board.place?.isClassic !== true;
+  return { ...call, payload: toGeneral({ method: call.method, body: call.payload }, hasTopics).body };
+}
+
 /** A call that an instance waits for: probes of threads come after it. While the chat has no threads it goes elsewhere. */
 export const sendAsLeader = (runtime: Runtime, asked: LeaderCall): Promise<CallOutcome> =>
   isTitleCall({ method: asked.method, body: asked.payload })
     ? setTitle(runtime, asked, (call) => callAsLeader(runtime, call))
-    : withTopics(runtime, asked, (call) => runtime.probes.ahead(() => callAsLeader(runtime, call)));
+    : withTopics(runtime, asked, (call) => runtime.probes.ahead(() => callAsLeader(runtime, onGeneral(runtime, call))));
 
 export const uploadAsLeader = (runtime: Runtime, asked: LeaderCall, file: UploadFile): Promise<CallOutcome> =>
   withTopics(runtime, asked, (call) =>
     runtime.probes.ahead(() =>
-      followingChat(runtime, call, ({ method, payload, epoch }) =>
+      followingChat(runtime, onGeneral(runtime, call), ({ method, payload, epoch }) =>
         whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.upload(method, payload, file, limits)),
       ),
     ),

@@ -8,6 +8,7 @@ import {
   mayV1FollowerUpload,
   messagesMade,
   messagesOf,
+  toGeneral,
   withoutMarkers,
 } from "../../../machines/calls.rules.ts";
 import type { Body } from "../../../machines/calls.rules.ts";
@@ -291,5 +292,35 @@ describe("the messages a call made (protocol/MO-2)", () => {
     expect(messagesMade("editMessageText", { message_id: 7 })).toEqual([]);
     expect(messagesMade("sendChatAction", true)).toEqual([]);
     expect(messagesMade("sendMessage", null)).toEqual([]);
+  });
+});
+
+describe("C32 a call on the General of a supergroup", () => {
+  const group = -1_001_234_567_890;
+  const bodyOf = (method: string, body: object, hasTopics = true) =>
+    toGeneral({ method, body: { chat_id: group, ...body } }, hasTopics).body;
+
+  it.each(["sendMessage", "sendPhoto", "copyMessage", "forwardMessage"])("%s names no thread", (method) => {
+    for (const general of [{}, { message_thread_id: 1 }, { message_thread_id: "1" }])
+      expect(bodyOf(method, { text: "x", ...general })).toEqual({ chat_id: group, text: "x" });
+  });
+
+  it.each(["sendChatAction", "sendchataction"])("%s names it, by 1", (method) => {
+    for (const general of [{}, { message_thread_id: 1 }, { message_thread_id: "1" }])
+      expect(bodyOf(method, { action: "typing", ...general })).toEqual({
+        chat_id: group,
+        action: "typing",
+        message_thread_id: 1,
+      });
+  });
+
+  it("is none in another thread, in a chat that has no General, or where nothing is put into a thread", () => {
+    for (const method of ["sendMessage", "sendChatAction"]) {
+      expect(bodyOf(method, { message_thread_id: 5 })).toEqual({ chat_id: group, message_thread_id: 5 });
+      expect(bodyOf(method, {}, false)).toEqual({ chat_id: group });
+      for (const chat_id of [42, -42]) expect(bodyOf(method, { chat_id })).toEqual({ chat_id });
+    }
+    expect(bodyOf("editForumTopic", { message_thread_id: 1 })).toEqual({ chat_id: group, message_thread_id: 1 });
+    expect(bodyOf("getChat", {})).toEqual({ chat_id: group });
   });
 });

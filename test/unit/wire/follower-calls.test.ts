@@ -244,3 +244,26 @@ test("protocol/S-89, P-49, MO-4, MO-5: an edit of an unowned message is refused;
   expect(await peer.call("editMessageText", edit)).toMatchObject({ ok: false, message: wireText.unknownFollower });
   expect(await ownerOf(world, message)).toBe(seatKey("manual:owner-2001"));
 });
+
+test("C32: what a follower does in General of a supergroup names no thread where it is said, and 1 where it is typing", async () => {
+  const group = -1_001_234_567_890;
+  const world = await startLeader({
+    settings: { chat: chatId(group) },
+    prepare: ({ telegram }) => {
+      telegram.answer("getChat", () => ({ kind: "ok", result: { id: group, is_forum: true } }));
+    },
+  });
+  const peer = await seated(world);
+  await world.clock.advance(2_000);
+  const made = callsFromNow(world);
+  const general = { chat_id: group, message_thread_id: 1 };
+  const said = { text: "x", [crossTargetDeliveryMarker]: true };
+  expect(await peer.call("sendChatAction", { chat_id: group, action: "typing" })).toMatchObject({ ok: true });
+  expect(await peer.call("sendMessage", { ...general, ...said })).toMatchObject({ ok: true });
+  expect(await peer.call("sendChatAction", { ...general, message_thread_id: peer.thread })).toMatchObject({ ok: true });
+  expect(made().map(({ payload }) => payload)).toEqual([
+    { ...general, action: "typing" },
+    { chat_id: group, text: "x" },
+    { chat_id: group, message_thread_id: peer.thread },
+  ]);
+});
