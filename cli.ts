@@ -10,6 +10,8 @@ import { runDemo, runOnTelegram } from "./cli/demo.ts";
 import { runEchoAgent } from "./cli/echo-agent.ts";
 import { runInspect, runRecord, runReplay } from "./cli/inspect.ts";
 import type { InspectFlags, RecordFlags } from "./cli/inspect.ts";
+import { runDoctor } from "./cli/doctor.ts";
+import type { DoctorFlags } from "./cli/doctor.ts";
 import { runEmulator } from "./cli/emulator.ts";
 import { runNdjson } from "./cli/ndjson.ts";
 import { instanceOptions, portNumber, UsageError, wholeNumber, withInstance, withLine } from "./cli/options.ts";
@@ -71,6 +73,18 @@ function addTools(program: Command): void {
     .option("--json", "as one JSON object")
     .action(async (flags: LineFlags & { json?: boolean }) => {
       process.exitCode = await printStatus(flags);
+    });
+  withLine(program.command("doctor"))
+    .description("whether the store can be used; --recover saves what can be read of a damaged one")
+    .option(
+      "--recover",
+      "set a damaged store aside and make a new one of what can be read; all instances must be stopped",
+    )
+    .option("--yes", "do not ask")
+    .option("--json", "as one JSON object")
+    .addHelpText("after", "\nExit codes: 0 the store can be used, 1 it cannot, 2 used wrongly.\n")
+    .action(async (flags: DoctorFlags) => {
+      process.exitCode = await runDoctor(flags);
     });
   program
     .command("emulator")

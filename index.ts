@@ -59,7 +59,17 @@ export type { CommandDone, HandoffOutcome, InstanceQueue, QueuedItem };
 export type { OperatorReply, OperatorWish, TelegramError, Trouble };
 export type { DeadLetter, DeadLetterOutcome, DeadLetters };
 export type { Pairing, PairingAsker, PairingReply, PairingState };
-export { askOperator, openDeadLetters, openLine, openPairing, readStatus, stateFolder } from "./line.ts";
+export {
+  askOperator,
+  examineStore,
+  openDeadLetters,
+  openLine,
+  openPairing,
+  readStatus,
+  recoverDamagedStore,
+  stateFolder,
+} from "./line.ts";
+export type { Recovery, SavedTable, StoreHealth } from "./adapters/store/sqlite/recover.ts";
 export type { LineOptions } from "./line.ts";
 export { AgentError, CallError, StartError, version };
 

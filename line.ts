@@ -11,6 +11,8 @@ import type { Checked } from "./adapters/host/home.ts";
 import { systemIds } from "./adapters/host/ids.ts";
 import { systemProcesses } from "./adapters/host/processes.ts";
 import { openSqliteStore } from "./adapters/store/sqlite/index.ts";
+import { recoverStore, storeHealth } from "./adapters/store/sqlite/recover.ts";
+import type { Recovery, StoreHealth } from "./adapters/store/sqlite/recover.ts";
 import { deadLettersOf, type DeadLetters } from "./services/dead-letters.ts";
 import { pairingOf, type Pairing } from "./services/pairing-desk.ts";
 import { lineView, type LineView } from "./services/line-view.ts";
@@ -63,6 +65,14 @@ export interface LineOptions {
   readonly home?: string;
   readonly profile?: string;
 }
+
+/** Whether the line's store can be used, and what is wrong with it otherwise. Changes nothing. */
+export const examineStore = (options: LineOptions): Promise<StoreHealth> =>
+  storeHealth(folderOf(options), systemClock());
+
+/** Sets a damaged store aside and saves what can be read of it; does nothing to one that is not. All instances must be stopped. */
+export const recoverDamagedStore = (options: LineOptions): Promise<Recovery> =>
+  recoverStore(folderOf(options), { clock: systemClock(), processes: systemProcesses() });
 
 /** Rejects with a `StartError` when no instance has run there, or the store cannot be used. */
 export async function openLine(options: LineOptions): Promise<LineView> {

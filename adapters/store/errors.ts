@@ -22,9 +22,11 @@ export class StoreError extends Error {
 export interface Refused {
   readonly kind: "refused";
   readonly reason: string;
+  /** Its content is damaged; otherwise something else is in the way. */
+  readonly isDamage: boolean;
 }
 
-export const refused = (reason: string): Refused => ({ kind: "refused", reason });
+export const refused = (reason: string, isDamage = false): Refused => ({ kind: "refused", reason, isDamage });
 
 export const closedError = (): StoreError =>
   new StoreError("closed", "The store is closed: this instance has stopped, start a new one.");

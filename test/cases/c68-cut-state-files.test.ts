@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -15,7 +14,7 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { startEmulator } from "../../adapters/telegram/emulator/index.ts";
-import { createInstance, stateFolder } from "../../index.ts";
+import { createInstance, recoverDamagedStore, stateFolder } from "../../index.ts";
 import { owner, token } from "../support/line/fixtures.ts";
 import { withoutOverride } from "../support/line/rights.ts";
 import { useLines } from "../support/line/use-line.ts";
@@ -70,7 +69,7 @@ async function ledOnce() {
   const first = await start();
   const { thread } = await first.ready;
   await first.stop();
-  return { start, folder: stateFolder({ token, home }), thread, emulator };
+  return { start, folder: stateFolder({ token, home }), line: { token, home }, thread, emulator };
 }
 
 const damages = [
@@ -82,7 +81,7 @@ const damages = [
 test.each(damages)(
   "C68 a store that is $what is refused in one sentence with the remedy, and is left as it is",
   async ({ content }) => {
-    const { start, folder, emulator } = await ledOnce();
+    const { start, folder, emulator, line } = await ledOnce();
     const file = path.join(folder, "store.db");
     for (const each of ["store.db-wal", "store.db-shm"]) rmSync(path.join(folder, each), { force: true });
     writeFileSync(file, content);
@@ -90,9 +89,7 @@ test.each(damages)(
     expect(readFileSync(file, "utf8")).toBe(content);
 
     // The remedy, to the letter; what Telegram holds is not lost by it.
-    const aside = folderOf("pl-c68-aside-");
-    for (const each of readdirSync(folder).filter((name) => name.startsWith("store.")))
-      renameSync(path.join(folder, each), path.join(aside, each));
+    expect(await recoverDamagedStore(line)).toMatchObject({ kind: "recovered" });
     const missed = emulator.control.userSends({ text: "meanwhile" });
     const ours = await start();
     onTestFinished(() => ours.stop());

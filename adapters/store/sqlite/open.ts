@@ -117,7 +117,7 @@ function keepMarker(folder: string, marker: MarkerState, createdAtMs: number): v
 }
 
 function damaged(file: string, what: string): Refused {
-  return refused(`The store ${file} is damaged (${what}): stop all instances, ${damageRemedy}`);
+  return refused(`The store ${file} is damaged (${what}): stop all instances, ${damageRemedy}`, true);
 }
 
 /** Bytes of a file; a missing one has none. */

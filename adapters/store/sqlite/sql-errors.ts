@@ -9,8 +9,8 @@ import { StoreError } from "../errors.ts";
 
 /** What an operator does about a damaged store; the sentence goes on after "stop all instances". */
 export const damageRemedy =
-  "move store.db, its -wal and -shm files and store.marker.json out of the folder, and start again: " +
-  "what Telegram still holds is read anew, threads are made anew.";
+  "then run partyline doctor --recover: it sets the damaged files aside, saves what can be read of them, and what " +
+  "Telegram still holds is read anew.";
 
 /** How long a write waits for another process's lock, in milliseconds. */
 export const busyTimeoutMs = 1_000;

@@ -98,8 +98,8 @@ describe("SQLite store: files", () => {
 
 describe("SQLite store: damage is refused, never replaced", () => {
   const remedy =
-    ": stop all instances, move store.db, its -wal and -shm files and store.marker.json out of the folder, and start " +
-    "again: what Telegram still holds is read anew, threads are made anew.";
+    ": stop all instances, then run partyline doctor --recover: it sets the damaged files aside, saves what can be read " +
+    "of them, and what Telegram still holds is read anew.";
 
   test("updates/OP-22 missing or empty beside its marker", async () => {
     await inTemporaryFolder(async (folder) => {

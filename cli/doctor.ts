@@ -1,0 +1,65 @@
+/**
+ * `partyline doctor`: whether the line's store can be used, and recovery of one that is damaged.
+ *
+ * Owns: the words, the question before anything is moved. Does not own: looking and recovering (`adapters/store/sqlite/recover.ts`).
+ */
+import { createInterface } from "node:readline/promises";
+import { examineStore, recoverDamagedStore } from "../index.ts";
+import type { Recovery } from "../index.ts";
+import { lineOf } from "./line.ts";
+import { UsageError } from "./options.ts";
+import type { LineFlags } from "./options.ts";
+
+export type DoctorFlags = LineFlags & { readonly json?: boolean; readonly recover?: boolean; readonly yes?: boolean };
+
+export function recoveryText(recovery: Recovery): string {
+  switch (recovery.kind) {
+    case "none":
+      return "There is no store yet: the first instance makes it.";
+    case "healthy":
+      return "The store is sound: there is nothing to recover.";
+    case "damaged":
+    case "refused":
+      return recovery.reason;
+    case "inUse":
+      return `Process ${String(recovery.pid)} has the store: stop all instances first. Nothing was changed.`;
+    case "recovered": {
+      const lossy = recovery.tables.filter(({ isWhole }) => !isWhole).map(({ name }) => name);
+      return [
+        `The damaged files are in ${recovery.setAside}.`,
+        "Saved:",
+        ...recovery.tables
+          .filter(({ rows }) => rows > 0)
+          .map(({ name, rows }) => `  ${name.padEnd(20)}${String(rows)}`),
+        lossy.length === 0 ? "Every table could be read whole." : `Not whole, or empty for that: ${lossy.join(", ")}.`,
+        "Start your instances: they read from the oldest that Telegram still holds.",
+      ].join("\n");
+    }
+  }
+}
+
+async function isConfirmed({ yes }: DoctorFlags): Promise<boolean> {
+  if (yes === true) return true;
+  if (!process.stdin.isTTY) throw new UsageError("Recovery moves the store: pass --yes where nobody can be asked.");
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await asking.question("Are all instances stopped, and is the damaged store to be set aside? [y/N] ");
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    asking.close();
+  }
+}
+
+/** Exit code 0: the store can be used, or there is none yet. */
+export async function runDoctor(flags: DoctorFlags): Promise<number> {
+  const line = lineOf(flags);
+  const health = await examineStore(line);
+  const isWanted = flags.recover === true && health.kind === "damaged";
+  if (isWanted && !(await isConfirmed(flags))) {
+    console.error("Nothing was changed.");
+    return 1;
+  }
+  const outcome = isWanted ? await recoverDamagedStore(line) : health;
+  console.log(flags.json === true ? JSON.stringify({ store: outcome }) : recoveryText(outcome));
+  return outcome.kind === "none" || outcome.kind === "healthy" || outcome.kind === "recovered" ? 0 : 1;
+}

@@ -1,0 +1,62 @@
+/** The doctor on the command line: what it says, when it asks, its exit codes. */
+import { truncateSync } from "node:fs";
+import path from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { runDoctor } from "../../../cli/doctor.ts";
+import type { DoctorFlags } from "../../../cli/doctor.ts";
+import { openLine, stateFolder } from "../../../index.ts";
+import { openOrThrow, inTemporaryFolder } from "../store/on-disk.ts";
+
+const token = "700001:emulator-token-for-local-use-only";
+
+/** A line that has run once, in a home of its own, and what a run of the doctor on it says. */
+async function withLine(body: (line: ReturnType<typeof of>) => Promise<void>): Promise<void> {
+  await inTemporaryFolder(async (home) => {
+    await (await openOrThrow(stateFolder({ token, home }))).close();
+    await body(of(home));
+  });
+}
+
+function of(home: string) {
+  const said: string[] = [];
+  const log = vi.spyOn(console, "log").mockImplementation((text: string) => void said.push(text));
+  onTestFinished(() => {
+    log.mockRestore();
+  });
+  return {
+    line: { token, home },
+    file: path.join(stateFolder({ token, home }), "store.db"),
+    run: async (flags: Partial<DoctorFlags> = {}) => {
+      said.length = 0;
+      const code = await runDoctor({ token, home, logLevel: "warn", ...flags });
+      return { code, said: said.join("\n") };
+    },
+  };
+}
+
+test("a sound store is said to be one, and there is nothing to recover", async () => {
+  await withLine(async ({ run }) => {
+    expect(await run()).toEqual({ code: 0, said: expect.stringContaining("sound") as string });
+    expect(await run({ json: true, recover: true })).toEqual({ code: 0, said: '{"store":{"kind":"healthy"}}' });
+  });
+});
+
+test("a damaged one is told with the remedy, recovered only when that is wanted, and can be used then", async () => {
+  await withLine(async ({ run, file, line }) => {
+    truncateSync(file, 0);
+    expect(await run()).toEqual({ code: 1, said: expect.stringContaining("partyline doctor --recover") as string });
+    expect(JSON.parse((await run({ json: true })).said)).toMatchObject({ store: { kind: "damaged" } });
+    // Nobody can be asked here.
+    await expect(run({ recover: true })).rejects.toThrow("pass --yes");
+    await expect(openLine(line)).rejects.toThrow("is damaged");
+    const { code, said } = await run({ recover: true, yes: true, json: true });
+    expect([code, JSON.parse(said)]).toMatchObject([0, { store: { kind: "recovered" } }]);
+    await (await openLine(line)).close();
+  });
+});
+
+test("a line that never ran here has no store to look at", async () => {
+  await inTemporaryFolder(async (home) => {
+    await expect(of(home).run()).rejects.toThrow("No instance of this bot and profile has run here");
+  });
+});
