@@ -138,7 +138,7 @@ describe("leaving for good", () => {
     expect(instance.latest).toEqual([]);
   });
 
-  it("threads/S-77 and CL-10 superseded, OP-21: goes on, and says why the thread stays, when the leader did not confirm", () => {
+  it("threads/S-77 and CL-10 superseded, threads/OP-21: goes on, and says why the thread stays, when the leader did not confirm", () => {
     const instance = leavingSeat().send({ type: "membership.left", confirmed: false, reason: "stale" });
     expect(instance.state).toBe("online.releasing");
     expect(lastFact(instance)).toEqual({ type: "instance.troubled", trouble: "membership.left", reason: "stale" });

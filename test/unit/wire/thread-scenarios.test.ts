@@ -126,7 +126,7 @@ test("threads/S-41 superseded: an instruction for the thread of the very seat th
   expect(world.log.filter(({ phase }) => phase === "reconciliation.acted")).toEqual([]);
 });
 
-test("threads/S-41 superseded, LP-6: a deletion that was begun is brought to its end first, and the seat has a fresh thread after it", async () => {
+test("threads/S-41, LP-6 superseded: a deletion that was begun is brought to its end first, and the seat has a fresh thread after it", async () => {
   const world = await startLeader({
     prepare: ({ store }) =>
       formerly(store, async (epoch, seat) => {
