@@ -17,7 +17,19 @@ function brokenBy(line: HandoffLine): string | null {
   return broken.length === 0 ? null : `${broken.join()}: ${JSON.stringify(offersEnded)}`;
 }
 
-const doings = ["write", "write", "offer", "offer", "offer", "offer", "hold", "hold", "withdraw", "kill"] as const;
+const doings = [
+  "write",
+  "write",
+  "offer",
+  "offer",
+  "offer",
+  "offer",
+  "hold",
+  "hold",
+  "withdraw",
+  "kill",
+  "deafen",
+] as const;
 
 /** One random thing that somebody does. */
 async function actOnce(line: HandoffLine): Promise<void> {
@@ -41,6 +53,10 @@ async function actOnce(line: HandoffLine): Promise<void> {
     case "hold":
       if (living.length > 0) random.pick(living).hold(random.between(500, 12_000));
       return;
+    case "deafen":
+      // For longer than an offer stands: it must come back although its recipient lives.
+      if (living.length > 0 && random.chance(0.3)) random.pick(living).deafen(random.between(32_000, 45_000));
+      return;
     case "kill":
       if (living.length === 0 || !random.chance(0.4)) return;
       line.lose(random.pick(living), random.between(50, 4_000));
@@ -49,6 +65,7 @@ async function actOnce(line: HandoffLine): Promise<void> {
 
 let transferred = 0;
 let kept = 0;
+let expired = 0;
 
 /** What is wrong at the end; null when nothing is. */
 async function walk(seed: number): Promise<string | null> {
@@ -81,6 +98,7 @@ async function walk(seed: number): Promise<string | null> {
   for (const desk of line.desks) desk.kill();
   transferred += line.ends.transferred;
   kept += line.ends.kept;
+  expired += line.expired;
   return null;
 }
 
@@ -91,5 +109,6 @@ describe("random handoffs", { timeout: 240_000 }, () => {
     // Both ends of an offer are met often: else this says little.
     expect(transferred).toBeGreaterThan(10);
     expect(kept).toBeGreaterThan(10);
+    expect(expired).toBeGreaterThan(0);
   });
 });

@@ -8,6 +8,7 @@
  * A request to the store may fail before it was carried out, after it, or be carried out long after its sender has given up.
  */
 import { openMemoryStore, MemoryDatabase } from "../../../adapters/store/memory/index.ts";
+import { offerBudgetMs } from "../../../machines/handoff.rules.ts";
 import { journalSeq, updateId } from "../../../machines/ids.ts";
 import type { Epoch, InstanceId, JournalSeq, SeatKey } from "../../../machines/ids.ts";
 import type { OfferEndedView } from "../../../machines/invariants.ts";
@@ -47,6 +48,8 @@ export class HandoffLine {
   /** Work that the store has let somebody accept, in order. */
   readonly accepts: { readonly seq: JournalSeq; readonly seat: SeatKey; readonly instanceId: InstanceId }[] = [];
   private ended: OfferEndedView[] = [];
+  /** Offers that came back because nobody had accepted them in time. */
+  expired = 0;
   /** Requests fail with this chance. */
   faults = 0;
   epoch: Epoch | null = null;
@@ -148,9 +151,12 @@ export class HandoffLine {
     return this.epoch;
   }
 
-  /** The store as a process reaches it. */
-  storeFor(): Store {
-    const ask = <Answer>(what: string, perform: () => Promise<Answer>): Promise<Answer> => this.ask(what, perform);
+  /** The store as a process reaches it; while that is deaf it learns of no offer. */
+  storeFor(isDeaf: () => boolean): Store {
+    const ask = async <Answer>(what: string, perform: () => Promise<Answer>): Promise<Answer> => {
+      if (what === "offersTo" && isDeaf()) throw new Error("the store did not tell of offers");
+      return this.ask(what, perform);
+    };
     const { plain } = this;
     const over = <Port extends object>(port: Port): Port =>
       // Every method of a port takes one request and answers with a promise.
@@ -197,6 +203,7 @@ export class Desk {
   private readonly queue: Queue;
   private readonly handoffs: Handoffs;
   isAlive = true;
+  private deafUntilMs = 0;
   private readonly line: HandoffLine;
   private readonly runtime: Runtime;
   private readonly inbox: Inbox;
@@ -219,7 +226,7 @@ export class Desk {
         stage: { clock: line.clock, log: { event: () => undefined }, inspect: () => undefined },
         counters: { count: () => undefined },
         ids: createIds(process, line.random.split(`ids ${process}`)),
-        store: line.storeFor(),
+        store: line.storeFor(() => line.clock.nowMs() < this.deafUntilMs),
       },
       settings: { me: the.instance(process), host: "turns", ack: "explicit", chat: the.target(1).chatId },
       chats: new Chats(the.target(1).chatId),
@@ -261,12 +268,19 @@ export class Desk {
     }, ms);
   }
 
+  /** Lives and works, and learns of no offer for so long. */
+  deafen(ms: number): void {
+    this.deafUntilMs = this.line.clock.nowMs() + ms;
+  }
+
   /** Offers what waits here to whoever sits on a seat. */
   async offer(id: string, seat: number): Promise<void> {
     const { accepts } = this.line;
     const [seq, recipient, before] = [journalSeq(Number(id)), the.seat(seat), accepts.length];
+    const dueMs = this.line.clock.nowMs() + offerBudgetMs;
     const { kind } = await this.handoffs.offer(seq, recipient);
     this.line.ends[kind] += 1;
+    if (kind === "kept" && this.isAlive && this.line.clock.nowMs() >= dueMs) this.line.expired += 1;
     const taken = accepts.slice(before).filter((each) => each.seq === seq && each.instanceId !== this.instanceId);
     this.line.noteEnd({ recipient, isTransferred: kind === "transferred", takenBy: taken.map((each) => each.seat) });
   }
