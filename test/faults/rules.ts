@@ -15,6 +15,13 @@ export const ruleFaults: readonly Fault[] = [
     tries: [unit("store/memory", "evidence expired")],
   },
   {
+    name: "a server forgets what it has refused",
+    file: "adapters/transport/wire/answering.ts",
+    find: "return encodeEnvelope(ack);",
+    replace: "if (!ack.ok) ledger.clear();\n      return encodeEnvelope(ack);",
+    tries: [unit("transport/memory-contract", "P-20")],
+  },
+  {
     name: "a restarted process goes on by its name",
     file: "machines/lease.rules.ts",
     find: 'if (record.holder.instanceId === me) return "own";',

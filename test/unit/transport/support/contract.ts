@@ -4,6 +4,7 @@
  * Owns: the behaviour that services rely on (services/ports.ts). Does not own: bytes, files, faults of a medium.
  */
 import { describe, expect, test, vi } from "vitest";
+import type { Ack } from "../../../../machines/wire/envelopes.ts";
 import type { Inbound, RequestHandler } from "../../../../services/ports.ts";
 import { auth, callApi, heartbeat, okAck, register } from "./envelopes.ts";
 import { addressContract } from "./contract-addresses.ts";
@@ -135,6 +136,25 @@ export function transportContract(medium: string, make: () => ContractHarness): 
         outcomes.push(...(await Promise.all(links.map((link) => link.request(heartbeat("a"), 1000)))));
         for (const outcome of outcomes) expect(outcome).toEqual({ kind: "answered", ack: okAck(heartbeat("a"), 1) });
         expect(runs).toBe(1);
+      }),
+    );
+    test(
+      "protocol/P-20, W-23: a refusal is remembered like any answer, though what it was refused for is over by now",
+      within(async ({ serve, dial }) => {
+        const answers: Ack[] = [];
+        await serve(async ({ requestId }) => {
+          const isKnown = answers.length > 0;
+          const ack: Ack = { kind: "bus.ack", requestId, ok: isKnown, ...(isKnown ? {} : { message: "Not yet." }) };
+          answers.push(ack);
+          return ack;
+        });
+        const links = [await dial(), await dial()];
+        for (const link of [...links, ...links])
+          expect(await link.request(heartbeat("a"), 1000)).toEqual({
+            kind: "answered",
+            ack: { kind: "bus.ack", requestId: "a", ok: false, message: "Not yet." },
+          });
+        expect(answers).toHaveLength(1);
       }),
     );
     test(
