@@ -6,6 +6,7 @@
  * Invariants:
  *  - recovery binds anew *beside* the old listener and keeps the ledger and every open connection (O-18): answers in
  *    flight arrive, and what ran once does not run again;
+ *  - at most `connectionsMax` connections are open; one more is closed unread, and whoever is served does not notice;
  *  - a recovery that failed is tried again by the next `ensure` (O-48);
  *  - after `close` has begun, nothing is published any more (E-3, P-18), and the stable path is left alone (P-17).
  */
@@ -22,6 +23,9 @@ import { bindPipe } from "./pipe.ts";
 import { bindAndPublish } from "./publication.ts";
 import type { Publication, PublicationContext, PublicationRequest } from "./publication.ts";
 import { ServedConnection } from "./served-connection.ts";
+
+/** Of one endpoint at a time, also of one that was recovered and keeps those of its old listener. */
+const connectionsMax = 1024;
 
 /** What binding says on a drive without sockets, or where the path is longer than this platform can bind. */
 const hasNoSockets = (error: unknown): boolean =>
@@ -121,6 +125,11 @@ export class UnixEndpoint implements Endpoint {
       return;
     }
     const { clock, counters, tap } = this.#context;
+    if (this.#connections.size >= connectionsMax) {
+      counters.count("connection-excess");
+      socket.destroy();
+      return;
+    }
     const connection = new ServedConnection(socket, {
       answering: this.#answering,
       counters,

@@ -23,7 +23,6 @@ import type { FrameTap } from "./frame-tap.ts";
 const legacyProbeEveryMs = 25;
 const legacyProbeTimeoutMs = 50;
 const legacyWaitMs = 2000;
-const connectionsMax = 1024;
 
 export interface PublicationContext {
   readonly clock: Clock;
@@ -80,8 +79,6 @@ async function waitForLegacyPeer(stablePath: string, { clock, tmpFolder }: Publi
 /** A server that does not listen yet, and a promise that it does, or why it cannot. */
 export function newServer(onConnection: (socket: net.Socket) => void, counters: TransportCounters) {
   const server = net.createServer(onConnection);
-  server.maxConnections = connectionsMax;
-  server.on("drop", () => counters.count("connection-excess"));
   const listening = new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.once("listening", () => {

@@ -1,9 +1,10 @@
+import { rmSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { requestOnce } from "../../../adapters/transport/unix/one-shot.ts";
 import { encodeEnvelope } from "../../../adapters/transport/wire/parse.ts";
 import type { RequestHandler } from "../../../services/ports.ts";
 import { callApi, heartbeat, okAck } from "./support/envelopes.ts";
-import { gate, UnixHarness, waiting } from "./support/harness.ts";
+import { gate, UnixHarness, waiting, type RawPeer } from "./support/harness.ts";
 
 const malformed = '{"kind":"bus.ack","requestId":"invalid","ok":false,"message":"Invalid Telegram bus envelope."}';
 const answerTo = (requestId: string) => encodeEnvelope(okAck(heartbeat(requestId))).trimEnd();
@@ -117,6 +118,49 @@ describe("protocol/W-12 with the limits of O-24 in its place", () => {
     const length = 16 * 1024 * 1024 - 1024;
     expect(await link.request(callApi("a", ["x".repeat(length)]), 1000)).toMatchObject({ ack: { result: length } });
     expect((await link.request(callApi("b", ["x".repeat(length + 1024)]), 1000)).kind).toBe("notSent");
+  });
+  test("of 1024 connections each is served; one more is closed at once, and has the place of the next that ends", async () => {
+    const handled = vi.fn<RequestHandler>(async (request) => okAck(request));
+    const endpoint = await harness.serve(handled);
+    const peers: RawPeer[] = [];
+    while (peers.length < 1024) {
+      // More at once than a listener keeps waiting, and the system turns the rest away.
+      const some = Array.from({ length: 256 }, () => harness.raw());
+      for (const [index, peer] of some.entries()) peer.write(line(`peer ${String(peers.length + index)}`));
+      for (const peer of some) await peer.linesWhen(1);
+      peers.push(...some);
+    }
+    expect(harness.counts.of["connection-excess"]).toBeUndefined();
+
+    // Closed without a word, whether it has said something or not: nothing of it was read, and it may come again.
+    const excess = [harness.raw(), harness.raw()];
+    excess[0]?.write(line("excess"));
+    for (const peer of excess) await vi.waitFor(() => expect(peer.isClosed).toBe(true), waiting);
+    expect(excess.map(({ text }) => text)).toEqual(["", ""]);
+    expect(harness.counts.of["connection-excess"]).toBe(2);
+    const link = await harness.dial();
+    expect((await link.request(heartbeat("linked"), 1000)).kind).toMatch(/lost|notSent/);
+    expect(handled).toHaveBeenCalledTimes(1024);
+
+    // Neighbours do not notice, the first and the last of them.
+    for (const peer of [peers[0], peers[1023]]) {
+      peer?.write(line("again"));
+      await peer?.linesWhen(2);
+    }
+
+    // A recovery makes no room: those who were connected still are.
+    rmSync(harness.leaderPath);
+    expect(await endpoint.ensure()).toBe(true);
+    const another = harness.raw();
+    await vi.waitFor(() => expect(another.isClosed).toBe(true), waiting);
+
+    peers[500]?.socket.destroy();
+    await vi.waitFor(async () => {
+      const later = harness.raw();
+      later.write(line("later"));
+      await vi.waitFor(() => expect(later.isClosed || later.lines.length > 0).toBe(true), waiting);
+      expect(later.lines).toEqual([answerTo("later")]);
+    }, waiting);
   });
   test("a peer that stops in the middle of a line is cut off after a minute, a silent one is not", async () => {
     await harness.serve();
