@@ -102,30 +102,35 @@ export interface WorldOptions {
   readonly settings?: Partial<Settings>;
   /** The v1 fleet that the instance is part of; by default it has no v1 peers. */
   readonly v1?: (world: Omit<LeaderWorld, "instance">) => V1Fleet;
+  /** A world that ended, whose store, clock, network and Telegram this one goes on with. */
+  readonly after?: LeaderWorld;
   /** Runs before the instance starts. */
   readonly prepare?: (world: Omit<LeaderWorld, "instance">) => void | Promise<void>;
 }
 
 /** Everything but a leader that has finished activating: for tests of the way there. */
 export async function startInstance(options: WorldOptions = {}): Promise<LeaderWorld> {
-  const clock = new ManualClock();
-  const telegram = new ScriptedTelegram();
+  const { after } = options;
+  const clock = after?.clock ?? new ManualClock();
+  const telegram = after?.telegram ?? new ScriptedTelegram();
   telegram.setTopics(options.hasTopics ?? true);
   const counted: string[] = [];
   const log: Logged[] = [];
   const handed: HandedUpdate[] = [];
-  const processes: LeaderWorld["processes"] = new Map();
-  const network = createMemoryNetwork({
-    clock,
-    counters: { count: (reason) => void counted.push(reason) },
-    schedule: (deliver) => {
-      queueMicrotask(deliver);
-    },
-  });
-  const store = createMemoryStore({ clock });
+  const processes: LeaderWorld["processes"] = after?.processes ?? new Map<number, Liveness | "throws">();
+  const network =
+    after?.network ??
+    createMemoryNetwork({
+      clock,
+      counters: { count: (reason) => void counted.push(reason) },
+      schedule: (deliver) => {
+        queueMicrotask(deliver);
+      },
+    });
+  const store = after?.store ?? createMemoryStore({ clock });
   const parts = { clock, network, telegram, store, handed, log, counted, processes };
   await options.prepare?.(parts);
-  const pid = 1000;
+  const pid = after === undefined ? 1000 : after.instance.runtime.settings.incarnation.pid + 1;
   const instance = composeInstance(
     {
       stage: {
@@ -167,6 +172,14 @@ export async function startInstance(options: WorldOptions = {}): Promise<LeaderW
   });
   await settled();
   return { ...parts, instance };
+}
+
+/** Its process is gone, and nobody leads. */
+export async function kill({ instance, processes }: LeaderWorld): Promise<void> {
+  processes.set(instance.runtime.settings.incarnation.pid, "dead");
+  instance.actor.stop();
+  await instance.dispose();
+  await settled();
 }
 
 /** An instance that leads, with its endpoint open. */

@@ -105,7 +105,7 @@ describe("a download", () => {
     return { ...world, fileId: document.file_id };
   }
 
-  it("comes whole, under the suggested name, where only this user can enter", async () => {
+  it("protocol/O-38: comes whole, under the suggested name, where only this user can enter", async () => {
     const { client, fileId, filesFolder } = await sent();
     const outcome = await client.download(fileId, "copy.txt", patient());
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
@@ -125,13 +125,16 @@ describe("a download", () => {
     ["a\u0000b", "a_b"],
     [".profile", "profile"],
     ["", /^emulated-/],
-  ])("of the suggested name %j leads nowhere else", async (name, expected) => {
-    const { client, fileId, filesFolder } = await sent();
-    const outcome = await client.download(fileId, name, patient());
-    const at = outcome.kind === "ok" ? String(outcome.result) : "";
-    expect(path.dirname(path.dirname(at))).toBe(filesFolder);
-    expect(path.basename(at)).toMatch(expected);
-  });
+  ])(
+    "protocol/O-38: of the suggested name %j lies in the leader's own folder and leads nowhere else",
+    async (name, expected) => {
+      const { client, fileId, filesFolder } = await sent();
+      const outcome = await client.download(fileId, name, patient());
+      const at = outcome.kind === "ok" ? String(outcome.result) : "";
+      expect(path.dirname(path.dirname(at))).toBe(filesFolder);
+      expect(path.basename(at)).toMatch(expected);
+    },
+  );
 
   it("of a file that Telegram does not know is refused in Telegram's words", async () => {
     const { client } = await withEmulator();

@@ -11,6 +11,7 @@ import {
   sanitised,
 } from "../../../adapters/transport/unix/address.ts";
 import { classify, withCode } from "../../../adapters/transport/unix/errors.ts";
+import { wireText } from "../../../machines/wire/texts.ts";
 import { instanceId, seatKey, updateId } from "../../../machines/ids.ts";
 import { deliveryIdPrefix } from "../../../machines/wire/constants.ts";
 import { deliveryIdText } from "../../../machines/wire/envelopes.ts";
@@ -77,13 +78,16 @@ test("Appendix A: delivery ids", () => {
   );
 });
 
-test("§2.5: transport errors", () => {
+test("protocol/O-23: an error of the transport is a timeout, connect or unknown, whatever it is called: none is of kind auth or protocol", () => {
   expect(classify(withCode("x", "ETIMEDOUT"))).toEqual({ kind: "timeout", isRetryable: true });
   expect(classify(new Error("it Timed Out"))).toEqual({ kind: "timeout", isRetryable: true });
   for (const code of ["ENOENT", "ECONNREFUSED"])
     expect(classify(withCode("x", code))).toEqual({ kind: "connect", isRetryable: true });
   for (const code of ["EPIPE", "ECONNRESET", "EBUSY"])
     expect(classify(withCode("x", code))).toEqual({ kind: "unknown", isRetryable: true });
-  expect(classify(withCode("x", "EACCES"))).toEqual({ kind: "unknown", isRetryable: false });
+  for (const code of ["EACCES", "EPROTO", "EAUTH", "EAGAIN", "ERR_INVALID_ARG_VALUE"])
+    expect(classify(withCode("x", code))).toEqual({ kind: "unknown", isRetryable: false });
+  for (const text of [wireText.unauthorized, wireText.incompatibleProtocol("version-mismatch"), wireText.malformed])
+    expect(classify(new Error(text))).toEqual({ kind: "unknown", isRetryable: false });
   expect(classify("no error")).toEqual({ kind: "unknown", isRetryable: false });
 });
