@@ -124,7 +124,6 @@ describe("protocol/S-63 a guard that is left", () => {
     ["empty", (guard: string) => mkdirSync(guard)],
     ["malformed", (guard: string) => plantGuard(guard, deadPid, Date.now(), "owner.json")],
     ["under another generation's name", (guard: string) => plantGuard(guard, deadPid, 1, `owner.${randomUUID()}.json`)],
-    ["as a plain file", (guard: string) => writeFileSync(guard, "{}")],
   ])("protocol/T-2, T-5, P-7: %s is not touched, and the transaction times out", async (_, plant) => {
     const { guard, store } = place();
     plant(guard);
@@ -132,6 +131,34 @@ describe("protocol/S-63 a guard that is left", () => {
     expect(existsSync(guard)).toBe(true);
     expect(await store.read()).toEqual({ kind: "read", record: null });
   });
+
+  test("protocol/T-6 superseded: as a plain file, by a writer before v1's present form, it is recovered by nobody, its process dead or not", async () => {
+    const { guard, folder, store } = place();
+    const owner = JSON.stringify({ pid: deadPid, acquiredAtMs: 1, generation: randomUUID() });
+    writeFileSync(guard, owner);
+    await expect(store.change(write())).rejects.toThrow(`Timed out acquiring Telegram lock transaction: ${guard}`);
+    expect(readFileSync(guard, "utf8")).toBe(owner);
+    expect(readdirSync(folder)).toEqual([path.basename(guard)]);
+  });
+});
+
+test("protocol/T-1 a transaction's guard is a folder that only its user enters, with one file that says whose it is; nothing is left of it", async () => {
+  const { guard, folder, store } = place();
+  const seen = { modes: [0], names: [""], text: "" };
+  await store.change(() => {
+    const names = readdirSync(guard);
+    const entry = path.join(guard, names[0] ?? "");
+    const modes = [guard, entry].map((each) => statSync(each).mode & 0o777);
+    Object.assign(seen, { modes, names, text: readFileSync(entry, "utf8") });
+    return { kind: "write", record: ownerRecord() };
+  });
+  const { modes, names, text } = seen;
+  const { generation = "", acquiredAtMs } = JSON.parse(text) as { generation?: string; acquiredAtMs?: number }; // exactly so, below
+  expect(text).toBe(`${JSON.stringify({ pid: process.pid, acquiredAtMs, generation })}\n`);
+  expect(generation).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  expect(names).toEqual([`owner.${generation}.json`]);
+  expect(modes).toEqual([0o700, 0o600]);
+  expect(readdirSync(folder)).toEqual(["owners.json"]);
 });
 
 test("protocol/S-64 a guard that was replaced while it was reclaimed survives", async () => {
