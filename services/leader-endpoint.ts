@@ -1,8 +1,11 @@
 /**
  * The leader's endpoint as a companion of the activation chart: `endpoint.open` once it is published under our epoch,
- * `endpoint.failed` when it cannot be, or can be no longer.
+ * `endpoint.failed` when it cannot be.
  *
  * Owns: opening, keeping and closing it. Does not own: what is answered (`leader-handler.ts`).
+ *
+ * One that vanished and cannot be published anew at once is no reason to stop leading: it serves whoever is connected, and
+ * each look tries again (protocol E-5, O-48). Whether we lead at all is the lease's to say.
  */
 import { fromCallback } from "xstate";
 import type { EndpointFact } from "../machines/activation.machine.ts";
@@ -79,19 +82,26 @@ class EndpointKeeper {
     if (!this.isLeft) this.tell(fact);
   }
 
-  private keep(endpoint: Endpoint): void {
-    const { clock, log } = this.runtime.ports.stage;
-    this.timer = clock.setTimeout(() => {
-      endpoint.ensure().then(
-        (isRecovered) => {
-          if (isRecovered) log.event("warn", "leader-endpoint-recovery", { address: endpoint.address });
-          if (!this.isLeft) this.keep(endpoint);
-        },
-        (error: unknown) => {
-          this.report({ type: "endpoint.failed", reason: String(error) });
-        },
-      );
+  private keep(endpoint: Endpoint, failure = ""): void {
+    this.timer = this.runtime.ports.stage.clock.setTimeout(() => {
+      void this.look(endpoint, failure).then((reason) => {
+        if (!this.isLeft) this.keep(endpoint, reason);
+      });
     }, ensureEveryMs);
+  }
+
+  /** Why the address could not be published anew, empty when it stands; told once for each reason. Never rejects. */
+  private async look(endpoint: Endpoint, before: string): Promise<string> {
+    const { log } = this.runtime.ports.stage;
+    const { address } = endpoint;
+    try {
+      if (await endpoint.ensure()) log.event("warn", "leader-endpoint-recovery", { address });
+      return "";
+    } catch (error) {
+      const reason = String(error);
+      if (reason !== before) log.event("warn", "leader-endpoint-recovery", { address, reason });
+      return reason;
+    }
   }
 
   private close(): void {

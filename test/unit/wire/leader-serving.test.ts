@@ -180,6 +180,32 @@ test("protocol/O-44 a generation is no credential: with the right one and the wr
   expect(world.telegram.calls).toHaveLength(before);
 });
 
+test("protocol/E-5, O-48: while its endpoint cannot be published anew the leader leads on: it says why, answers whoever is connected, and drops who is silent", async () => {
+  const world = await startLeader();
+  const connected = await seated(world, { pid: 2001, isOwn: true });
+  const silent = await seated(world, { pid: 2002 });
+  const commitIfHeld = world.store.lease.commitIfHeld.bind(world.store.lease);
+  let failures = 8;
+  world.store.lease.commitIfHeld = (...given) => {
+    failures -= 1;
+    return failures >= 0 ? Promise.reject(new Error("the store is busy")) : commitIfHeld(...given);
+  };
+  world.network.unpublish("memory:leader");
+  for (let second = 1; second <= 7; second += 1) {
+    await world.clock.advance(1_000);
+    expect(failures).toBe(8 - second);
+    expect(await connected.heartbeat()).toMatchObject({ ok: true });
+  }
+  const phases = (phase: string) => world.log.filter((each) => each.phase === phase).map(({ fields }) => fields);
+  expect(phases("seat.gone")).toEqual([{ seat: "manual:owner-2002", instanceId: silent.id, why: "silent" }]);
+  await world.clock.advance(3_000);
+  const address = "memory:leader";
+  expect(phases("leader-endpoint-recovery")).toEqual([{ address, reason: "Error: the store is busy" }, { address }]);
+  expect(await silent.register()).toMatchObject({ ok: true });
+  expect(await connected.heartbeat()).toMatchObject({ ok: true });
+  expect(world.telegram.pollsAtOnce).toBe(1);
+});
+
 test("protocol/O-48 an endpoint that vanished and cannot be published at once is published at a later try, by the same leader", async () => {
   const world = await startLeader();
   const { epoch } = world.instance.actor.getSnapshot().context;
