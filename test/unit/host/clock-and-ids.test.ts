@@ -91,9 +91,10 @@ describe("ids", () => {
     for (const id of minted) expect(id.startsWith(`${me}:`)).toBe(true);
   });
 
-  it("mints secrets of 32 bytes and fresh acquisitions", () => {
+  it("protocol/A-1: mints secrets of 32 bytes, in 43 characters, and fresh acquisitions", () => {
     const ids = systemIds();
     expect(Buffer.from(ids.secret(), "base64url")).toHaveLength(32);
+    expect(ids.secret()).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(ids.secret()).not.toBe(ids.secret());
     expect(ids.acquisition()).not.toBe(ids.acquisition());
   });

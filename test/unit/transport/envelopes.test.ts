@@ -99,7 +99,7 @@ describe("protocol/V-2: whitelist", () => {
 });
 
 describe("protocol/V-3, V-5: an optional field of the wrong type counts as absent", () => {
-  test("auth (A-3) and registrationGeneration", () => {
+  test("protocol/A-3: auth, and registrationGeneration", () => {
     const parsed = parse({ ...heartbeat("a"), auth: 7, registrationGeneration: null });
     expect(Object.keys(parsed ?? {})).toEqual(["kind", "requestId", "instanceId", "sentAtMs"]);
   });

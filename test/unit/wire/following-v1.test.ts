@@ -255,3 +255,21 @@ test("protocol/O-46 two that ask for our endpoint at once share one start, and b
   expect(told).toHaveLength(2);
   expect(opening).toHaveLength(1);
 });
+
+test("protocol/A-2 the secret is that of the record we register by, for all that we ask and for our own endpoint, until we register by another", async () => {
+  const world = await startFollower();
+  const { v1, owners } = world;
+  // A v1 leader takes note of nothing that has another secret.
+  await until(world, () => v1.of("follower.heartbeat").length > 1);
+  expect(await v1.forward(901)).toMatchObject({ ok: true });
+
+  await v1.close();
+  const next = new V1Leader(world, 2050);
+  owners.alive.delete(v1.pid);
+  owners.alive.add(next.pid);
+  owners.record = next.record;
+  await next.serve();
+  await until(world, () => next.of("follower.heartbeat").length > 0);
+  expect(await next.forward(902, { auth: v1.secret })).toMatchObject({ ok: false, message: wireText.unauthorized });
+  expect(await next.forward(902)).toMatchObject({ ok: true });
+});

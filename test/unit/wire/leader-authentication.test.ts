@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { generation, updateId } from "../../../machines/ids.ts";
 import type { Envelope } from "../../../machines/wire/envelopes.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
-import { owner, seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
+import { kill, owner, seated, secret, startLeader, V1Peer } from "../../support/wire/leader.ts";
 
 test("protocol/S-20, A-8: an ack sent as a request is refused before authentication, and relayed to nobody", async () => {
   const world = await startLeader();
@@ -83,6 +83,43 @@ test.each([
     expect(world.counted.filter((reason) => reason === "request-unauthorized")).toHaveLength(requests.length);
   },
 );
+
+test("protocol/A-3: a secret that is no text is none, and no answer carries one", async () => {
+  const world = await startLeader();
+  const peer = await V1Peer.open(world);
+  const heartbeat = { kind: "follower.heartbeat", ...peer.base(), auth: [secret] } as unknown as Envelope; // as a peer may send it
+  expect(await peer.send(heartbeat)).toMatchObject({ ok: false, message: wireText.unauthorized });
+  const acks = [await peer.register(), await peer.heartbeat(), await peer.call("getMe", {}), await peer.disconnect()];
+  expect(acks.map(({ ok }) => ok)).toEqual([true, true, true, true]);
+  expect(JSON.stringify(acks)).not.toContain(secret);
+});
+
+test("protocol/A-9: who knows the secret may speak for another follower: its generation tells a former one from a present one, not friend from foe", async () => {
+  const world = await startLeader();
+  const [one, another] = [await seated(world), await seated(world, { pid: 2002 })];
+  const forOne = { ...another.base(), instanceId: one.id };
+  expect(await another.send({ kind: "follower.heartbeat", ...forOne })).toMatchObject({
+    ok: false,
+    message: wireText.staleGeneration,
+  });
+  const asOne = { ...forOne, requestId: another.nextId(), registrationGeneration: one.generation };
+  expect(await another.send({ kind: "follower.heartbeat", ...asOne })).toMatchObject({ ok: true });
+});
+
+test("protocol/A-10: another leader has another secret: its followers are told so until they register with that", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  await kill(world);
+  const later = await startLeader({ after: world, settings: { secret: "t".repeat(43) } });
+  const { holder } = await later.store.lease.read();
+  expect(holder).toMatchObject({ secret: "t".repeat(43) });
+  expect(await peer.heartbeat()).toMatchObject({ ok: false, message: wireText.unauthorized });
+  const requestId = peer.nextId();
+  const registration = peer.registration({ registrationGeneration: generation(requestId) });
+  const register = { kind: "follower.register", requestId, registration } as const;
+  expect(await peer.send({ ...register, auth: secret })).toMatchObject({ ok: false, message: wireText.unauthorized });
+  expect(await peer.send({ ...register, auth: "t".repeat(43) }, 2_000)).toMatchObject({ ok: true });
+});
 
 test("protocol/O-1: every answer to a registration says who gives it, also to one that is not authorised", async () => {
   const world = await startLeader();
