@@ -217,6 +217,11 @@ export const elsewhere: readonly Elsewhere[] = [
 
 export const superseded: readonly Superseded[] = [
   {
+    ids: ["protocol/SR-1", "protocol/SR-2", "protocol/SR-3", "protocol/SR-4", "protocol/SR-5", "protocol/SR-7"],
+    instead:
+      "There are no sessions within a process, and no notes: an instance is its own session, each registers anew, and what one leaves to the next is its seat’s in the store.",
+  },
+  {
     ids: ["threads/T-37", "threads/T-38"],
     instead:
       "There are no state files. A binding is keyed by its seat in the store, and has one of three standings: open, closed, suspect.",

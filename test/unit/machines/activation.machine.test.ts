@@ -391,6 +391,7 @@ it("reads like this from classic to the bus", () => {
 
 // Loaded here, so that the transitions they take count for the chart.
 await import("./activation-thread.ts");
+await import("./activation-switch.ts");
 await import("./activation-threadless.ts");
 await import("./activation-pairing.ts");
 await import("./activation-token.ts");

@@ -86,7 +86,7 @@ describe("being registered", () => {
       () => registered().send({ type: "companion.failed", companion: "watchLeader", reason: "no socket" }),
       "no socket",
     ],
-  ])("protocol/HB-5 ends, in the same way, when the leader %s", (_, ended, reason) => {
+  ])("protocol/HB-4, HB-5 ends, in the same way and with its reason told, when the leader %s", (_, ended, reason) => {
     expect(ended().state).toBe("recovering");
     expect(ended().latest).toEqual([{ type: "membership.lost", reason }]);
   });

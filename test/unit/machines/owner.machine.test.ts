@@ -97,13 +97,13 @@ describe("finding out who leads", () => {
 describe("an owner that is said to be gone", () => {
   const proving = () => observing().send(check);
 
-  it("protocol/S-46 is looked at a few times; while it is there nobody stands, whatever the network said", () => {
+  it("protocol/S-46, EL-1 is looked at a few times; while it is there nobody stands, whatever the network said", () => {
     const owner = proving().answer("readOwner", sight());
     expect(owner.state).toBe("proving.pausing");
     expect(owner.after("proofInterval").answer("readOwner", sight()).state).toBe("observing.resting");
   });
 
-  it("protocol/S-47, EL-4 is stood for with the very record that was seen, once its process is gone", () => {
+  it("protocol/S-47, EL-1, EL-4 is stood for with the very record that was seen, once its process is gone", () => {
     const owner = proving().answer("readOwner", sight("gone"));
     expect(owner.state).toBe("standing.standing");
     expect(owner.requests).toEqual({ takeOwner: { expected: ownerRecord() } });

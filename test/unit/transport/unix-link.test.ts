@@ -137,6 +137,31 @@ describe("one-shot client", () => {
     expect(failures).toEqual([failed("timeout")]);
     expect(harness.clock.pending).toBe(0);
   });
+  test("protocol/C-1: the time of an attempt is for the connection and the answer together", async () => {
+    await foreign(() => harness.clock.advance(400));
+    const failing = send().catch((reason: unknown) => reason);
+    // Before the connection stands.
+    harness.clock.advance(600);
+    expect(await failing).toMatchObject({ code: "ETIMEDOUT" });
+    expect(failures).toEqual([failed("timeout")]);
+  });
+  test("protocol/C-6: the first outcome counts: an end that comes after the answer is nobody's", async () => {
+    const sockets = await foreign((socket) => {
+      socket.write(ack("a"), () => socket.destroy());
+    });
+    expect(await send({ attemptsMax: 3 })).toEqual(okAck(heartbeat("a")));
+    harness.clock.advance(10_000);
+    expect([failures, harness.clock.pending, sockets.length]).toEqual([[], 0, 1]);
+  });
+  test("protocol/C-6: the first outcome counts: an answer that comes after the time is nobody's", async () => {
+    const sockets = await foreign((socket) => {
+      harness.clock.advance(1000);
+      socket.write(ack("a"));
+    });
+    await expect(send()).rejects.toMatchObject({ code: "ETIMEDOUT" });
+    await vi.waitFor(() => expect(sockets[0]?.destroyed).toBe(true), waiting);
+    expect([failures, harness.clock.pending]).toEqual([[failed("timeout")], 0]);
+  });
   test("protocol/C-7, S-11: registration retries until the endpoint is there, with the same bytes, and each retry is told", async () => {
     const received: string[] = [];
     const { attemptsMax, delayMs } = oneShotPolicy.registration;

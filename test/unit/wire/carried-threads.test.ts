@@ -54,7 +54,7 @@ test("protocol/S-34: a follower whose seat gets another key, and that says whom 
   expect(await former.heartbeat()).toMatchObject({ ok: false, message: wireText.unknownFollower });
 });
 
-test("protocol/S-35: an exact session handoff is proven by a look that nobody sees (editForumTopic), with one connected notice in all", async () => {
+test("protocol/S-35, SR-6: an exact session handoff is proven by a look that nobody sees (editForumTopic), with one connected notice in all", async () => {
   const world = await startLeader();
   const former = await settledPeer(world, seat);
   const next = await V1Peer.open(world, { pid: 2002, profileKey: seat });

@@ -80,6 +80,22 @@ test("protocol/S-33: whoever lost its registration registers again under a fresh
   });
 });
 
+test("protocol/HB-3: each positive heartbeat brings the roster anew, none that fails touches it, and it is kept while there is no registration", async () => {
+  const world = await startFollower();
+  const { board } = world.instance.runtime;
+  const beat = async (answer: LeaderAnswer) => {
+    world.leader.answer = answering("follower.heartbeat", answer);
+    await world.clock.advance(1_000);
+    return board.roster;
+  };
+  expect(await beat(() => ({ result: { eligibleElectionSlots: ["C", "A", "C", 7, "a"] } }))).toEqual(["A", "C"]);
+  expect(await beat(() => ({ result: {} }))).toEqual([]);
+  expect(await beat(() => ({ result: { eligibleElectionSlots: ["B"] } }))).toEqual(["B"]);
+  const refused = { ok: false, message: wireText.staleGeneration, result: { eligibleElectionSlots: ["Z"] } };
+  expect(await beat(() => refused)).toEqual(["B"]);
+  expect(board.leader).toBeNull();
+});
+
 test("protocol/S-42: while one heartbeat is not answered no other is sent", async () => {
   const slow: { answer: (ack: Partial<Ack>) => void } = { answer: () => undefined };
   const world = await startFollower({

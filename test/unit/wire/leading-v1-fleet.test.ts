@@ -65,6 +65,27 @@ test("protocol/P-2 a record that could not be given back is kept under its epoch
   expect(owners.record).toMatchObject({ pid: 1000, leaderEpoch: "epoch-of-ours-1" });
 });
 
+test("protocol/L-3, L-4 superseded: whoever took our record is seen at the next look: poll and endpoint end, nothing of it is touched, and ours joins it", async () => {
+  const world = await promoted();
+  const { owners, network, clock, telegram, v1 } = world;
+  const successor = new V1Leader({ network, clock }, 2050);
+  owners.alive.add(successor.pid);
+  owners.record = successor.record;
+  const writes = owners.writes.length;
+  await clock.advance(1_000);
+  expect(roleIn(world)).not.toBe("leader");
+  const polls = telegram.of("getUpdates").length;
+  await expect(network.transport("anybody").dial("memory:leader", 1_000)).rejects.toThrow(/ENOENT|ECONNREFUSED/);
+  expect(v1.of("follower.register")).toHaveLength(1);
+
+  await successor.serve();
+  await until(world, () => successor.of("follower.heartbeat").length > 0);
+  expect(roleIn(world)).toBe("follower");
+  expect(telegram.of("getUpdates")).toHaveLength(polls);
+  expect(owners.writes).toHaveLength(writes);
+  expect(owners.record).toMatchObject({ pid: successor.pid });
+});
+
 const boundThreads = async ({ store }: FleetWorld) =>
   (await store.threads.view()).bindings.map(({ thread, seat }) => ({ ...thread, seat }));
 
