@@ -50,6 +50,8 @@ export async function inItsThread(
   call: ApiCall,
 ): Promise<ApiCall> {
   const named = canonicalInteger(call.body["message_thread_id"]);
+  // What ends a thread ends the one that it names, or none.
+  if (/^(close|delete)ForumTopic$/i.test(call.method)) return call;
   if (named === null || named === target.threadId || call.body[crossTargetDeliveryMarker] === true) return call;
   const owner = await ports.store.threads.seatOf({ chatId: target.chatId, threadId: threadId(named) });
   return owner === seat ? { ...call, body: { ...call.body, message_thread_id: target.threadId } } : call;
@@ -107,11 +109,11 @@ async function judge(runtime: Runtime, caller: Caller, named: ApiCall, mayV1Foll
   const { seat, sitter } = caller;
   const target: ThreadTarget = sitter.thread.target;
   const asked = inChatOfNow(runtime, named);
-  if (asked === null) return { kind: "refused", reason: chatIsAnother };
+  const isOwn = sitter.capabilities.includes(capability.sharedStore);
+  if (asked === null) return { kind: "refused", reason: isOwn ? chatIsAnother : wireText.callNotAllowed };
   const owns = await ownsMessages(runtime, seat, target, asked);
   const call = await inItsThread(runtime, { seat, target }, asked);
-  if (sitter.capabilities.includes(capability.sharedStore))
-    return confineOwnCall(call, { chatId: target.chatId, threadId: target.threadId }, owns);
+  if (isOwn) return confineOwnCall(call, { chatId: target.chatId, threadId: target.threadId }, owns);
   return mayV1Follower(call, target, owns)
     ? { kind: "allowed", call }
     : { kind: "refused", reason: wireText.callNotAllowed };
@@ -187,7 +189,7 @@ async function uploadCall(runtime: Runtime, request: CallApiRequest, caller: Cal
   const asked = { requestId, method: apiMethod, sitter: caller.sitter };
   if (typeof field !== "string" || typeof path !== "string" || typeof name !== "string")
     return answerOf(runtime, asked, { kind: "notSent", reason: wireText.callFailed });
-  const { call } = verdict;
+  const call = { method: apiMethod, body: withoutMarkers(verdict.call.body) };
   const file: UploadFile = { field, path, name };
   const outcome = await runtime.sends.send(placeOf(caller), call, ({ method, body: payload }) =>
     uploadAsLeader(runtime, { method, payload, epoch: null }, file),

@@ -227,8 +227,11 @@ export class LeaderHandler {
     const { kind, requestId, instanceId, registrationGeneration } = request;
     const given = registrationGeneration ?? generation("");
     const reply = await this.seats.ask(kind, { requestId, instanceId, generation: given });
-    if (reply.kind === "alive")
-      return { kind: "bus.ack", requestId, ok: true, result: { eligibleElectionSlots: this.seats.slots() } };
+    if (reply.kind === "alive") {
+      const asker = this.seats.byInstance(instanceId);
+      const eligibleElectionSlots = this.seats.slots(asker !== null && isTied(asker.sitter));
+      return { kind: "bus.ack", requestId, ok: true, result: { eligibleElectionSlots } };
+    }
     if (reply.kind === "left") return { kind: "bus.ack", requestId, ok: true };
     if (reply.kind === "registered") throw new Error("a heartbeat was answered as a registration");
     if (reply.kind === "failed")

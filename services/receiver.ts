@@ -99,13 +99,18 @@ export function createReceiver(
   const admit = async (request: AnyForwardRequest): Promise<Ack> => {
     const { place, leader } = runtime.board;
     const { requestId, delivery } = request;
-    const expected = ids.sha256Hex(deliveryIdText(request.kind, delivery.recipientBindingKey, delivery.sourceUpdateId));
     // Only a registration that the leader acknowledged may receive; while leading, nothing is forwarded to us.
     const generation = leader?.generation ?? null;
-    const seat = place?.seat ?? delivery.recipientBindingKey;
-    const refusal = refusalOfForward(request, { instanceId: me, seat, generation }, `telegram-follower-v1-${expected}`);
-    if (refusal !== null) return refuse(requestId, refusal);
+    const misaddressed = refusalOfAddress(request, { instanceId: me, generation });
+    if (misaddressed !== null) return refuse(requestId, misaddressed);
     if (place === null) return refuse(requestId, wireText.noActiveContext);
+    const expected = ids.sha256Hex(deliveryIdText(request.kind, delivery.recipientBindingKey, delivery.sourceUpdateId));
+    const refusal = refusalOfForward(
+      request,
+      { instanceId: me, seat: place.seat, generation },
+      `telegram-follower-v1-${expected}`,
+    );
+    if (refusal !== null) return refuse(requestId, refusal);
     const receipt: ForwardReceipt = { deliveryId: delivery.deliveryId, sourceUpdateId: delivery.sourceUpdateId };
     if (leader?.dialect === "v1") {
       const adopted = await inbox.adopt(foreignUpdate(request, place), laneOfPlace(place), place);

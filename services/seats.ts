@@ -17,6 +17,7 @@ import type {
   SeatReply,
   Sitter,
 } from "../machines/registration.machine.ts";
+import { compareSlots } from "../machines/names.rules.ts";
 import { capability, timeoutMs } from "../machines/wire/constants.ts";
 import { sameTarget } from "../machines/ids.ts";
 import type { Epoch, Generation, InstanceId, SeatKey, ThreadTarget } from "../machines/ids.ts";
@@ -104,7 +105,7 @@ export class Seats {
     const { seatsMax } = this.runtime.settings;
     if (!this.seats.has(key) && this.seats.size >= seatsMax)
       return Promise.resolve({ kind: "refused", reason: `a leader has at most ${String(seatsMax)} seats` });
-    return send(this.open(key, null), requestId, { type: "follower.register", requestId, follower });
+    return send(this.open(key, null), { type: "follower.register", requestId, follower });
   }
 
   /** `unknown` when no seat has this instance. */
@@ -117,7 +118,7 @@ export class Seats {
     if (seat?.actor.getSnapshot().context.sitter?.instanceId !== from.instanceId)
       return Promise.resolve({ kind: "unknown" });
     const { requestId, generation } = from;
-    return send(seat, requestId, { type, requestId, generation });
+    return send(seat, { type, requestId, generation });
   }
 
   /** The routable holder with this instance id; null when it is not routable. */
@@ -197,12 +198,12 @@ export class Seats {
     return [...this.seats.values()].filter(({ actor }) => !isFree(actor.getSnapshot())).map(({ key }) => key);
   }
 
-  /** Slots of all routable followers, ascending. */
-  slots(): readonly string[] {
+  /** Slots of all routable followers, ascending. A v1 peer knows those of one letter (threads OP-6). */
+  slots(isOwn: boolean): readonly string[] {
     return [...this.seats.values()]
       .flatMap((seat) => routable(seat)?.thread.slot ?? [])
-      .filter((slot) => slot !== "")
-      .sort();
+      .filter((slot) => slot.length === 1 || (isOwn && slot !== ""))
+      .sort(compareSlots);
   }
 
   /** Nobody sits here any more, nor is taken up by what was under way. */
@@ -387,8 +388,13 @@ const isFree = (snapshot: {
 
 const routable = ({ actor }: Seat): Sitter | null => routableSitter(actor.getSnapshot());
 
-const send = ({ actor, answers }: Seat, requestId: string, event: RegistrationEvent): Promise<SeatReply> =>
+type Request = Extract<RegistrationEvent, { readonly requestId: string }>;
+
+/** Two instances may ask the same seat under one id, at the same time: each gets the answer to its own request. */
+const send = ({ actor, answers }: Seat, event: Request): Promise<SeatReply> =>
   new Promise((resolve) => {
+    let { requestId } = event;
+    while (answers.has(requestId)) requestId += "+";
     answers.set(requestId, resolve);
-    actor.send(event);
+    actor.send({ ...event, requestId });
   });

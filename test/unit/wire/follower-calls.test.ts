@@ -95,6 +95,35 @@ test("protocol/AP-2, MO-1, O-13, updates/OP-42: a file goes with its fields, and
   }
 });
 
+test("protocol/P-48: markers among the fields of a file steer nothing, and do not reach Telegram", async () => {
+  const world = await startLeader();
+  const peer = await seated(world);
+  const made = callsFromNow(world);
+  const fields = { chat_id: String(owner), message_thread_id: String(peer.thread) };
+  const marked = { ...fields, [crossTargetDeliveryMarker]: true, [aggregateDeliveryMarker]: true };
+  expect(await peer.callApi("callMultipart", "sendDocument", marked, "document", "/a", "a")).toMatchObject({
+    ok: true,
+  });
+  expect(made()).toEqual([
+    { method: "sendDocument", payload: { ...fields, document: { field: "document", path: "/a", name: "a" } } },
+  ]);
+});
+
+test("protocol/§4.9: what a v1 follower may not call is refused in these words, also when its chat has become another", async () => {
+  const group = chatId(-5);
+  const world = await startLeader();
+  const [v1, own] = [await seated(world), await seated(world, { pid: 2002, isOwn: true })];
+  Object.assign(world.instance.runtime.chats, { former: [group] });
+  const made = callsFromNow(world);
+  const edit = { chat_id: group, message_id: 1, text: "x" };
+  expect(await v1.call("editMessageText", edit)).toMatchObject({ ok: false, message: wireText.callNotAllowed });
+  expect(await own.call("editMessageText", edit)).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("upgraded") as string,
+  });
+  expect(made()).toEqual([]);
+});
+
 test("protocol/P-50: a file into another thread is refused, marked or not", async () => {
   const world = await startLeader();
   const peer = await seated(world);

@@ -87,6 +87,19 @@ test("protocol/S-81, S-82 and P-43 a late forward of an earlier generation is st
   expect(texts(world)).toEqual(["m900"]);
 });
 
+test("protocol/§3.5 of what is wrong with a forward the first is told: addressee, generation, then that there is no place, whatever it holds", async () => {
+  const world = await startFollower();
+  const { v1, instance } = world;
+  await until(world, () => v1.of("follower.heartbeat").length > 0);
+  instance.runtime.board.place = null;
+  const wrong = { delivery: deliveryOf(seatKey("other"), updateId(900)) };
+  const said = async (differs: Parameters<typeof v1.forward>[1]) =>
+    (await v1.forward(901, { ...wrong, ...differs })).message;
+  expect(await said({ recipientInstanceId: v1.id })).toBe(wireText.receiverCannotHandle);
+  expect(await said({ recipientRegistrationGeneration: generation("g") })).toBe(wireText.staleGeneration);
+  expect(await said({})).toBe(wireText.noActiveContext);
+});
+
 test("protocol/S-83 a full journal is refused in these words, without a receipt; with room the same forward is taken", async () => {
   const world = await startFollower();
   const adopt = world.store.work.adopt.bind(world.store.work);

@@ -79,6 +79,22 @@ test("protocol/AP-4 superseded: an upload into a thread that is gone goes to its
   expect(moves()).toHaveLength(1);
 });
 
+test("a call that ends a lost thread does not end its successor", async () => {
+  const { world, peer, own } = await lost();
+  const pending = peer.begin({
+    kind: "follower.callApi",
+    ...peer.base(),
+    method: "call",
+    args: ["sendMessage", { ...own, text: "x" }],
+  });
+  await world.clock.advance(2_000);
+  await pending;
+  for (const method of ["deleteForumTopic", "closeForumTopic"]) {
+    expect(await peer.call(method, own)).toMatchObject({ ok: false, message: wireText.callNotAllowed });
+    expect(world.telegram.of(method)).toEqual([]);
+  }
+});
+
 test.each([
   ["refuses", () => ({ ok: false, message: "Telegram bus receiver cannot replace follower target." })],
   ["does not answer", () => new Promise<never>(() => undefined)],

@@ -199,6 +199,37 @@ test("protocol/S-40, threads/ST-8: whoever changes what they sent or were answer
   expect(again?.thread?.target.threadId).toBe(threadId);
 });
 
+test("protocol/W-21: two that ask the same seat under one request id at the same time are each answered for themselves", async () => {
+  const world = await startLeader();
+  const former = await seated(world);
+  const deletion = held(world, "deleteForumTopic");
+  const requestId = former.nextId();
+  const leaving = former.begin({ kind: "follower.disconnect", ...former.base(), requestId });
+  await settled();
+  const next = await V1Peer.open(world, { pid: 2002, profileKey: "manual:owner-2001" });
+  const registration = next.registration({ registrationGeneration: generation("g") });
+  const coming = next.begin({ kind: "follower.register", requestId, auth: secret, registration });
+  await settled();
+  await deletion.give(ok);
+  await world.clock.advance(2_000);
+  expect(await leaving).toEqual({ kind: "bus.ack", requestId, ok: true });
+  expect(await coming).toMatchObject({ requestId, ok: true, result: { chatId: owner } });
+});
+
+test("threads/OP-6: the roster of a v1 peer has no slot of two letters, that of one of ours has them in their order", async () => {
+  const world = await startLeader();
+  const peers = [];
+  for (let pid = 2001; pid <= 2027; pid += 1) peers.push(await seated(world, { pid }));
+  const own = await seated(world, { pid: 3001, isOwn: true });
+  const letters = "BCDEFGHIJKLMNOPQRSTUVWXYZ".split("");
+  // The leader has A.
+  expect(await peers[0]?.heartbeat()).toMatchObject({ ok: true, result: { eligibleElectionSlots: letters } });
+  expect(await own.heartbeat()).toMatchObject({
+    ok: true,
+    result: { eligibleElectionSlots: [...letters, "AA", "AB", "AC"] },
+  });
+});
+
 test("protocol/S-41: the heartbeat of nobody is refused, and of a replaced generation stale", async () => {
   const world = await startLeader();
   const stranger = await V1Peer.open(world);
