@@ -389,7 +389,7 @@ export const superseded: readonly Superseded[] = [
   {
     ids: ["updates/T-61", "updates/T-62"],
     instead:
-      "A reaction changes what waits when it arrives, by a rule that cannot fail and is not tried again: no prompt is held for one.",
+      "A reaction changes what waits in the step in which it arrives, once it is claimed, by a rule that cannot fail and is not tried again: none is ever ours and not carried out, so no prompt is held for one.",
   },
   {
     ids: ["updates/T-66", "updates/T-74"],
@@ -412,7 +412,7 @@ export const superseded: readonly Superseded[] = [
   {
     ids: ["updates/OP-38"],
     instead:
-      "Whoever has a profile’s secret is its user’s own process: what a request may do is decided by generations and by the store’s claims, not by its sender.",
+      "As protocol/O-44 and A-9 have it: whoever has a profile’s secret is its user’s own process, and what a request may do is decided by generations and by the store’s claims, not by its sender.",
   },
   {
     ids: ["updates/OP-52"],

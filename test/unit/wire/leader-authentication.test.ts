@@ -94,7 +94,7 @@ test("protocol/A-3: a secret that is no text is none, and no answer carries one"
   expect(JSON.stringify(acks)).not.toContain(secret);
 });
 
-test("protocol/A-9: who knows the secret may speak for another follower: its generation tells a former one from a present one, not friend from foe", async () => {
+test("protocol/A-9, updates/OP-38: who knows the secret may speak for another follower: its generation tells a former one from a present one, not friend from foe", async () => {
   const world = await startLeader();
   const [one, another] = [await seated(world), await seated(world, { pid: 2002 })];
   const forOne = { ...another.base(), instanceId: one.id };
