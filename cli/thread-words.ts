@@ -20,6 +20,7 @@ const whyDeleted: Readonly<Record<Deletion["reason"], string>> = {
   ended: "its instance is gone",
   left: "its instance gave it up",
   operator: "an operator gave it up",
+  rerouted: "what was written there has gone to another thread",
 };
 
 function explainDeletion({ reason, dueAtMs, attempts, lastReason }: Deletion, nowMs: number): string {

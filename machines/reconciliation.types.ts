@@ -12,10 +12,10 @@ export const defaultThreadGraceMs = 10 * 60_000;
 
 /**
  * Why a thread is to be deleted. `ended`: nobody holds its seat, and the grace time runs. Everything else needs no further
- * proof: `left` its holder gave it up, `operator` the operator did. A thread that its seat has another for is not
- * deleted: it is left over.
+ * proof: `left` its holder gave it up, `operator` the operator did, `rerouted` what was written there has gone to another
+ * thread, and nothing of it waits any more. A thread that its seat has another for is not deleted: it is left over.
  */
-export type CleanupReason = "ended" | "left" | "operator";
+export type CleanupReason = "ended" | "left" | "operator" | "rerouted";
 
 /** A durable instruction to delete exactly this thread. One per thread. */
 export interface Cleanup {

@@ -111,6 +111,10 @@ export const isUrgentLane = (of: Lane): boolean => of.endsWith(urgentMark);
 /** The lane that an urgent one stands beside; an ordinary one itself. */
 export const ordinaryLaneOf = (of: Lane): Lane => lane(isUrgentLane(of) ? of.slice(0, -urgentMark.length) : of);
 
+/** The lane in another thread of what comes from `from`: what is urgent stays urgent. */
+export const laneInThread = (from: Lane, thread: ThreadTarget): Lane =>
+  isUrgentLane(from) ? urgentLaneOf(laneOfThread(thread)) : laneOfThread(thread);
+
 /** What was moved to another seat waits in a lane of that seat: it holds up neither its old thread nor is it held up there. */
 export const movedLaneOf = (seat: SeatKey): Lane => lane(`moved:${seat}`);
 

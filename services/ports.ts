@@ -50,7 +50,15 @@ import type { Ack, Envelope, RequestEnvelope } from "../machines/wire/envelopes.
 
 import type { DeadLetterStore } from "./ports/dead-letters.ts";
 import type { PairingStore } from "./ports/pairing.ts";
-import type { AdmittedUpdate, JournalEntry, OfferStore, QueueStore } from "./ports/queue.ts";
+import type { AdoptOutcome, Claimant, ClaimOutcome, ClaimRequest, MessageOwner } from "./ports/work.ts";
+import type {
+  AdmittedUpdate,
+  JournalEntry,
+  OfferStore,
+  QueueStore,
+  RedirectOutcome,
+  RedirectRequest,
+} from "./ports/queue.ts";
 
 // ---------------------------------------------------------------------------------------------------------- host
 
@@ -316,7 +324,8 @@ export interface CleanupStore {
   }): Promise<{ readonly kind: "intended" } | Fenced>;
   /**
    * The last proof, just before the call, in one transaction: from `begun` on no registration gets this thread.
-   * `superseded`: the instruction was cancelled, or another seat is bound to the thread. `held`: its seat has a current
+   * `superseded`: the instruction was cancelled, another seat is bound to the thread, or (`rerouted`) something was written
+   * there since that waits for an owner. `held`: its seat has a current
    * registration, or a holder other than `seenDead` (null = nobody); only asked where the reason needs proof (`ended`), and
    * not of one that was begun before: since then nobody has had the thread.
    */
@@ -410,6 +419,8 @@ export interface JournalStore {
     readonly reason: string;
     readonly nowMs: number;
   }): Promise<{ readonly kind: "dropped" | "missing" } | Fenced>;
+  /** Gives everything that waits in one thread to another one. */
+  redirect(request: RedirectRequest): Promise<RedirectOutcome | Fenced>;
   /** Sets an entry aside for the operator. */
   deadLetter(request: {
     readonly epoch: Epoch;
@@ -418,54 +429,6 @@ export interface JournalStore {
     readonly nowMs: number;
   }): Promise<{ readonly kind: "deadLettered" | "missing" } | Fenced>;
 }
-
-export interface Claimant {
-  readonly seat: SeatKey;
-  readonly instanceId: InstanceId;
-  readonly generation: Generation;
-  readonly acquisition: AcquisitionId;
-}
-
-/** Whose message it is. */
-export interface MessageOwner {
-  readonly chatId: ChatId;
-  readonly messageId: MessageId;
-  readonly seat: SeatKey;
-}
-
-export interface ClaimRequest {
-  readonly updateId: UpdateId;
-  /**
-   * The very entry that is meant. Ids restart, so an older open entry may carry the same one. Null where the journal was
-   * not read by whoever asks: then the earliest open entry with this id.
-   */
-  readonly seq: JournalSeq | null;
-  readonly claimant: Claimant;
-  /** Written down in the same transaction, if the entry becomes or is the claimant's. */
-  readonly owners: readonly MessageOwner[];
-  /** Settles what was claimed in the same transaction; null = it stays in hand. */
-  readonly settleAtMs: number | null;
-}
-
-export type ClaimOutcome =
-  | { readonly kind: "claimed"; readonly entry: JournalEntry }
-  /**
-   * This instance holds it already, by the acquisition of an earlier claim whose answer may have been lost. So it is
-   * told whatever its generation: what it holds stays its own when it registers again.
-   */
-  | { readonly kind: "repeated"; readonly entry: JournalEntry; readonly acquisition: AcquisitionId }
-  /** An earlier update of its lane is not in anybody's hand: that one goes first. */
-  | { readonly kind: "outOfOrder" }
-  /** Claimed and settled by this very acquisition: the answer to the same request was lost. */
-  | { readonly kind: "settledByUs" }
-  /** Settled before: a late duplicate. Not to be run again. */
-  | { readonly kind: "settled" }
-  | { readonly kind: "heldElsewhere" }
-  /** The claimant's generation is not the seat's current one. */
-  | { readonly kind: "stale" };
-
-export type AdoptOutcome =
-  { readonly kind: "adopted"; readonly claimed: JournalEntry | null } | { readonly kind: "stale" | "full" };
 
 /** Authority over entries in hand: taken by the seat that runs them. */
 export interface WorkStore {
@@ -500,6 +463,7 @@ export interface WorkStore {
   }): Promise<{ readonly kind: "returned" | "notYours" }>;
 }
 
+export type { AdoptOutcome, Claimant, ClaimOutcome, ClaimRequest, MessageOwner } from "./ports/work.ts";
 export type { DeadLetter, DeadLetterStore } from "./ports/dead-letters.ts";
 export type { PairingStore } from "./ports/pairing.ts";
 export type {
@@ -512,6 +476,7 @@ export type {
   OfferRefusal,
   OfferStore,
   QueueStore,
+  RedirectOutcome,
 } from "./ports/queue.ts";
 
 /** Which seat a message belongs to: written for what was sent and what was delivered, read for callbacks and reactions. */

@@ -6,6 +6,7 @@
  */
 import type {
   AcquisitionId,
+  Epoch,
   Generation,
   InstanceId,
   JournalSeq,
@@ -34,6 +35,21 @@ export interface JournalEntry extends AdmittedUpdate {
   /** The seat it was moved to, away from the owner of its thread; null = it belongs where its thread does. */
   readonly assignedTo: SeatKey | null;
 }
+
+/** Two threads: what waits in `from` becomes that of `to`. */
+export interface RedirectRequest {
+  readonly epoch: Epoch;
+  readonly from: ThreadTarget;
+  readonly to: ThreadTarget;
+}
+
+/**
+ * Everything unclaimed of the one thread has become the other's, each entry at its place in the journal's order and with a
+ * body that names that thread: in one transaction, all of it or nothing; `seqs` says which. `absent`: nobody is registered
+ * there. `nothing`: nothing of `from` waits.
+ */
+export type RedirectOutcome =
+  { readonly kind: "redirected"; readonly seqs: readonly JournalSeq[] } | { readonly kind: "absent" | "nothing" };
 
 /** What an instance does with several entries in its hand at once. */
 export interface QueueStore {

@@ -33,6 +33,7 @@ export function watchLeaderWrites(inner: Store, { database, note }: LeaderWriteW
       ...journal,
       admit: watched((r) => journal.admit(r)),
       drop: watched((r) => journal.drop(r)),
+      redirect: watched((r) => journal.redirect(r)),
       deadLetter: watched((r) => journal.deadLetter(r)),
     },
     registrations: {

@@ -44,6 +44,7 @@ const journalOver = (ask: AskStore, journal: Store["journal"]): Store["journal"]
   admit: (r) => ask(`journal.admit ${r.updates.length}`, () => journal.admit(r)),
   heads: (r) => ask("journal.heads", () => journal.heads(r)),
   drop: (r) => ask(`journal.drop ${r.seq}`, () => journal.drop(r)),
+  redirect: (r) => ask("journal.redirect", () => journal.redirect(r)),
   deadLetter: (r) => ask(`journal.deadLetter ${r.seq}`, () => journal.deadLetter(r)),
 });
 

@@ -11,6 +11,7 @@ import { observationsMax, operatorAnswerKeepMs } from "../limits.ts";
 import { byBytes } from "../order.ts";
 import { allCleanups, byAge, cancelCleanup, intendCleanup } from "./cleanups.ts";
 import { keyOfThread, type MemoryDatabase, type MemoryHandle } from "./database.ts";
+import { isWaitedIn } from "./journal.ts";
 import { endOfThread } from "./registrations.ts";
 import { allBindings, allLeftovers, allProvisions } from "./threads.ts";
 
@@ -58,6 +59,11 @@ function begin(db: MemoryDatabase, target: ThreadTarget, seenDead: string | null
   if (cleanup === undefined) return { kind: "superseded" } as const;
   const bound = boundTo(db, target);
   if (bound !== undefined && bound !== cleanup.seat) {
+    cancelCleanup(db, target);
+    return { kind: "superseded" } as const;
+  }
+  // A call may be deleting it already: then what is written there comes too late.
+  if (cleanup.reason === "rerouted" && cleanup.phase === "waiting" && isWaitedIn(db, target)) {
     cancelCleanup(db, target);
     return { kind: "superseded" } as const;
   }

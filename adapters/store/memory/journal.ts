@@ -3,7 +3,9 @@
  *
  * Owns: admission, heads, the leader's ends. Does not own: claims (`work.ts`). The rules are the SQLite twin's.
  */
-import { journalSeq, type JournalSeq, type Lane } from "../../../machines/ids.ts";
+import { journalSeq, sameTarget, type JournalSeq, type Lane, type ThreadTarget } from "../../../machines/ids.ts";
+import { inThread } from "../../../machines/reroute.rules.ts";
+import { laneInThread, laneOfThread, ordinaryLaneOf } from "../../../machines/updates.rules.ts";
 import type { AdmittedUpdate, JournalEntry, JournalStore } from "../../../services/ports.ts";
 import { digestOf } from "../digest.ts";
 import { isRemembered, journalEntriesMax, tombstonePrunedMax } from "../limits.ts";
@@ -60,6 +62,14 @@ function headsOf(db: MemoryDatabase, { except, only, perLane, limit }: HeadsRequ
   return heads;
 }
 
+const waitingIn = (db: MemoryDatabase, thread: ThreadTarget): readonly OpenEntry[] => {
+  const lane = laneOfThread(thread);
+  return [...db.updates.values()].filter(({ entry, claim }) => claim === null && ordinaryLaneOf(entry.lane) === lane);
+};
+
+/** Whether something written in this thread is in nobody's hand. */
+export const isWaitedIn = (db: MemoryDatabase, thread: ThreadTarget): boolean => waitingIn(db, thread).length > 0;
+
 /** The entry, unless a current registration has it in hand. */
 function endable(db: MemoryDatabase, seq: JournalSeq): OpenEntry | null {
   const open = db.updates.get(seq);
@@ -100,6 +110,22 @@ export function journalStore(handle: MemoryHandle): JournalStore {
         db.bury(open, nowMs);
         db.addToCounter(reason, 1);
         return { kind: "dropped" } as const;
+      }),
+
+    redirect: ({ epoch, from, to }) =>
+      handle.runAsLeader(epoch, () => {
+        const isSitting = [...db.registrations.values()].some(
+          ({ ended, thread }) => ended === null && thread !== null && sameTarget(thread.target, to),
+        );
+        if (!isSitting) return { kind: "absent" } as const;
+        const waiting = waitingIn(db, from);
+        if (waiting.length === 0) return { kind: "nothing" } as const;
+        for (const open of waiting) {
+          const { lane, body } = open.entry;
+          const there = { lane: laneInThread(lane, to), body: JSON.stringify(inThread(JSON.parse(body), to)) };
+          db.replaceEntry({ ...open, entry: { ...open.entry, ...there, assignedTo: null } });
+        }
+        return { kind: "redirected", seqs: waiting.map(({ entry }) => entry.seq) } as const;
       }),
 
     deadLetter: ({ epoch, seq, reason, nowMs }) =>

@@ -17,6 +17,7 @@ import { operatorAnswerKeepMs, observationsMax } from "../limits.ts";
 import { allCleanups, cancelCleanup, intendCleanup, keyOf } from "./cleanups.ts";
 import type { CleanupRow } from "./cleanups.ts";
 import type { Connection } from "./connection.ts";
+import { isWaitedIn } from "./journal.ts";
 import { writeAsLeader } from "./lease.ts";
 import { allSeatRecords, endOfThread } from "./registrations.ts";
 import { incarnationOf, targetOf, type TargetRow } from "./rows.ts";
@@ -123,6 +124,11 @@ function begin(connection: Connection, target: ThreadTarget, seenDead: string | 
   if (row === undefined) return { kind: "superseded" } as const;
   const bound = connection.sql<{ seat: SeatKey }>(sql.boundTo).get(...keyOf(target))?.seat;
   if (bound !== undefined && bound !== row.seat) {
+    connection.sql(sql.cancel).run(...keyOf(target));
+    return { kind: "superseded" } as const;
+  }
+  // A call may be deleting it already: then what is written there comes too late.
+  if (row.reason === "rerouted" && row.phase === "waiting" && isWaitedIn(connection, target)) {
     connection.sql(sql.cancel).run(...keyOf(target));
     return { kind: "superseded" } as const;
   }

@@ -8,9 +8,12 @@
  * 1. Admission is one transaction, cursor included; its cost depends on the batch, never on the depth.
  * 2. An update is known by id and digest: as an open entry, a dead letter, or a tombstone that still counts.
  * 3. A lane's head is its earliest unclaimed entry. Entries in somebody's hand hold nothing up.
- * 4. The leader ends no entry that a current registration has in hand.
+ * 4. What goes to another thread is known by the digest that it came with.
+ * 5. The leader ends no entry that a current registration has in hand.
  */
-import type { AcquisitionId, JournalSeq, UpdateId } from "../../../machines/ids.ts";
+import type { AcquisitionId, JournalSeq, ThreadTarget, UpdateId } from "../../../machines/ids.ts";
+import { inThread } from "../../../machines/reroute.rules.ts";
+import { laneInThread, laneOfThread, urgentLaneOf } from "../../../machines/updates.rules.ts";
 import type { AdmittedUpdate, JournalStore } from "../../../services/ports.ts";
 import { digestOf } from "../digest.ts";
 import { journalEntriesMax, tombstoneKeepMs, tombstonePrunedMax } from "../limits.ts";
@@ -53,6 +56,10 @@ export const journalSql = {
   setAside: `INSERT INTO dead_letters
       (seq, update_id, digest, lane, body, admitted_at_ms, attempts, last_failure, reason, dead_at_ms)
     SELECT seq, update_id, digest, lane, body, admitted_at_ms, attempts, last_failure, ?, ? FROM updates WHERE seq = ?`,
+  waitingIn: `SELECT ${entryColumns} FROM updates AS u INDEXED BY updates_unclaimed
+    WHERE u.claim_acquisition IS NULL AND u.lane IN (?, ?) ORDER BY u.seq`,
+  isSitting: "SELECT 1 FROM registrations WHERE chat_id = ? AND thread_id = ? AND ended IS NULL",
+  redirect: "UPDATE updates SET lane = ?, body = ?, assigned_seat = NULL WHERE seq = ?",
   isEndable: `SELECT 1 FROM updates AS u WHERE u.seq = ? AND (u.claim_acquisition IS NULL OR NOT EXISTS (
       SELECT 1 FROM registrations AS r
       WHERE r.seat = u.claim_seat AND r.instance_id = u.claim_instance AND r.ended IS NULL))`,
@@ -118,6 +125,15 @@ export function addUnknown(connection: Connection, update: AdmittedUpdate, nowMs
   return true;
 }
 
+const waitingIn = (connection: Connection, thread: ThreadTarget): readonly EntryRow[] => {
+  const lane = laneOfThread(thread);
+  return connection.sql<EntryRow>(journalSql.waitingIn).all(lane, urgentLaneOf(lane));
+};
+
+/** Whether something written in this thread is in nobody's hand. Inside the transaction of the caller. */
+export const isWaitedIn = (connection: Connection, thread: ThreadTarget): boolean =>
+  waitingIn(connection, thread).length > 0;
+
 export function journalStore(connection: Connection): JournalStore {
   const isEndable = (seq: JournalSeq): boolean => connection.sql(journalSql.isEndable).get(seq) !== undefined;
   return {
@@ -150,6 +166,19 @@ export function journalStore(connection: Connection): JournalStore {
         bury(connection, seq, nowMs);
         addToCounter(connection, reason, 1, nowMs);
         return { kind: "dropped" } as const;
+      }),
+
+    redirect: ({ epoch, from, to }) =>
+      writeAsLeader(connection, epoch, () => {
+        if (connection.sql(journalSql.isSitting).get(to.chatId, to.threadId) === undefined)
+          return { kind: "absent" } as const;
+        const waiting = waitingIn(connection, from);
+        if (waiting.length === 0) return { kind: "nothing" } as const;
+        for (const { seq, lane, body } of waiting)
+          connection
+            .sql(journalSql.redirect)
+            .run(laneInThread(lane, to), JSON.stringify(inThread(JSON.parse(body), to)), seq);
+        return { kind: "redirected", seqs: waiting.map(({ seq }) => seq) } as const;
       }),
 
     deadLetter: ({ epoch, seq, reason, nowMs }) =>

@@ -36,6 +36,7 @@ function withStoreSteps(store: Store): Store {
       cursor: () => journal.cursor(),
       heads: (request) => journal.heads(request),
       drop: (request) => journal.drop(request),
+      redirect: (request) => journal.redirect(request),
       deadLetter: (request) => journal.deadLetter(request),
       async admit(request) {
         const found = request.updates.filter(({ body }) => isFatal(body));

@@ -1,5 +1,6 @@
 import { expect, test as plain } from "vitest";
 import { chatId, epoch, journalSeq, lane, messageId, updateId, type Epoch } from "../../../machines/ids.ts";
+import { laneOfThread } from "../../../machines/updates.rules.ts";
 import type { Store } from "../../../services/ports.ts";
 import * as the from "./fixtures.ts";
 import { testWith, type Harness } from "./harness.ts";
@@ -40,6 +41,7 @@ export const leaderWrites: Readonly<Record<string, (store: Store, epoch: Epoch) 
   "cleanups.answer": (s, e) => s.cleanups.answer({ epoch: e, answer: { id: "r1", kind: "done", text: "" } }),
   "journal.admit": (s, e) => the.admit(s, e, [the.update(700)]),
   "journal.drop": (s, e) => s.journal.drop({ epoch: e, seq: journalSeq(1), reason: "rule", nowMs: the.startMs }),
+  "journal.redirect": (s, e) => s.journal.redirect({ epoch: e, from: the.target(7), to: the.target(1) }),
   "journal.deadLetter": (s, e) =>
     s.journal.deadLetter({ epoch: e, seq: journalSeq(1), reason: "24 h", nowMs: the.startMs }),
   "status.notePolling": (s, e) => s.status.notePolling({ epoch: e, okAtMs: 5, health: "ok" }),
@@ -52,7 +54,7 @@ async function furnish(store: Store, e: Epoch): Promise<void> {
   await store.threads.intend({ epoch: e, provision: the.provision("p2", 2, "B"), abandons: null });
   await store.cleanups.intend({ epoch: e, ...the.cleanup(3, 3) });
   await store.cleanups.ask({ id: "r1", wish: { kind: "leave", seat: the.seat(1) }, atMs: 1 });
-  await the.admit(store, e, [the.update(1), the.update(2, "lane-2")]);
+  await the.admit(store, e, [the.update(1), the.update(2, "lane-2"), the.update(3, laneOfThread(the.target(7)))]);
   await store.ownership.record([{ chatId: chatId(1), messageId: messageId(1), seat: the.seat(1) }]);
 }
 
@@ -243,6 +245,7 @@ export function leaseContract(make: () => Promise<Harness>): void {
       "journal.admit",
       "journal.deadLetter",
       "journal.drop",
+      "journal.redirect",
       "lease.commitIfHeld",
       "registrations.commit",
       "registrations.end",

@@ -8,6 +8,7 @@ import { chatsContract } from "./contract-chats.ts";
 import { cleanupsContract } from "./contract-cleanups.ts";
 import { deadLettersContract } from "./contract-dead-letters.ts";
 import { journalContract } from "./contract-journal.ts";
+import { rerouteContract } from "./contract-reroute.ts";
 import { leaseContract } from "./contract-lease.ts";
 import { offersContract } from "./contract-offers.ts";
 import { pairingContract } from "./contract-pairing.ts";
@@ -23,6 +24,7 @@ export function storeContract(name: string, make: () => Promise<Harness>): void 
   describe(`${name} store: chats`, () => chatsContract(make));
   describe(`${name} store: clean-ups`, () => cleanupsContract(make));
   describe(`${name} store: journal`, () => journalContract(make));
+  describe(`${name} store: threads that nobody has`, () => rerouteContract(make));
   describe(`${name} store: dead letters`, () => deadLettersContract(make));
   describe(`${name} store: pairing`, () => pairingContract(make));
   describe(`${name} store: queue and offers`, () => offersContract(make));

@@ -9,6 +9,7 @@ import { openMemoryStore, MemoryDatabase } from "../../../adapters/store/memory/
 import { tombstoneKeepMs } from "../../../adapters/store/limits.ts";
 import { acquisitionId, chatId, epoch, journalSeq, lane, messageId, updateId } from "../../../machines/ids.ts";
 import { judgeOf } from "../../../machines/invariants.ts";
+import { laneOfThread, urgentLaneOf } from "../../../machines/updates.rules.ts";
 import { createStoreSteps } from "../../../testing/simulator/store-steps.ts";
 import { dependingOnTheAsker, storeParts } from "./store-parts.ts";
 import type { Store } from "../../../services/ports.ts";
@@ -26,7 +27,7 @@ const small = fc.integer({ min: 1, max: 3 });
 const anEpoch = fc.integer({ min: 0, max: 4 }).map(epoch);
 const aSeq = fc.integer({ min: 1, max: 8 }).map(journalSeq);
 const anAcquisition = fc.constantFrom("a1", "a2", "a3", "a4");
-const aLane = fc.constantFrom("l1", "l2", "ü");
+const aLane = fc.constantFrom("l1", "l2", "ü", laneOfThread(the.target(1)), urgentLaneOf(laneOfThread(the.target(2))));
 const aGeneration = fc.constantFrom("g1", "g2");
 const anUpdate = fc
   .tuple(fc.integer({ min: 1, max: 4 }), aLane, fc.constantFrom("x", "y"))
@@ -234,6 +235,11 @@ const journal: fc.Arbitrary<Operation> = fc.oneof(
   fc
     .tuple(aSeq, behind)
     .map(([seq, by]) => asLeader(by, (s, e, nowMs) => s.journal.drop({ epoch: e, seq, reason: "rule", nowMs }))),
+  fc
+    .tuple(small, small, behind)
+    .map(([from, to, by]) =>
+      asLeader(by, (s, e) => s.journal.redirect({ epoch: e, from: the.target(from), to: the.target(to) })),
+    ),
   fc
     .tuple(aSeq, behind)
     .map(([seq, by]) => asLeader(by, (s, e, nowMs) => s.journal.deadLetter({ epoch: e, seq, reason: "x", nowMs }))),

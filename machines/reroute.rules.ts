@@ -1,0 +1,149 @@
+/**
+ * Pure rules of what is written in a thread that belongs to no seat: whether the user is asked whose it shall be, what a
+ * press of the question's buttons means, what becomes of an update that goes to another thread.
+ *
+ * Owns: those verdicts, the callback data, the words. Does not own: threads that some seat has or had (`delivery.machine.ts`
+ * waits for their seats), the course of one question (`reroute.machine.ts`), deleting a thread (`cleanup.machine.ts`).
+ *
+ * Invariant: a question is about everything that waits in its thread, so the order within the thread stays whatever is
+ * chosen, and an album is never torn apart.
+ */
+import { fieldsOf, textOf } from "./fields.rules.ts";
+import { threadId } from "./ids.ts";
+import type { BoundThread, Epoch, ThreadId, ThreadTarget } from "./ids.ts";
+import { commandIn } from "./shape.rules.ts";
+import type { UpdateFacts } from "./updates.rules.ts";
+
+/** Questions that are open at once in one leadership; a further one ends the oldest, whose buttons then say "expired". */
+export const choosersMax = 100;
+/** How long the buttons of a question work: 30 minutes. What waits goes on waiting, and may be asked about again. */
+export const chooserKeepMs = 30 * 60_000;
+/** Rows of one question, at most: Telegram takes no more than 100 buttons. */
+export const chooserRowsMax = 50;
+
+/** What is known of a thread that no seat has or had, when an update is to be delivered from it. */
+export interface StrangeThread {
+  readonly facts: Pick<UpdateFacts, "routed">;
+  /** A creation that has not come to its end made it: it is about to be somebody's. */
+  readonly isBeingBound: boolean;
+  /** It was deleted, and that was confirmed. */
+  readonly isDeleted: boolean;
+  /** Something earlier of the thread waits: this goes where that goes. */
+  readonly isBehind: boolean;
+}
+
+export type StrangeVerdict =
+  /** It waits, and the user is asked once for everything that waits there. */
+  | { readonly kind: "ask" }
+  /** It waits and nobody is asked: what decides about it is under way. */
+  | { readonly kind: "wait" }
+  /** There is nobody to ask about it: kept for the operator. */
+  | { readonly kind: "setAside"; readonly reason: string };
+
+export const unownedReason = "no instance owns this thread";
+
+/**
+ * The rules for an unknown thread, in order; the first that holds decides. What concerns threads of a seat, chats without
+ * threads and updates without a thread was decided before.
+ */
+const rules: readonly { readonly holds: (seen: StrangeThread) => boolean; readonly then: StrangeVerdict }[] = [
+  { holds: ({ isBeingBound }) => isBeingBound, then: { kind: "wait" } },
+  { holds: ({ isBehind }) => isBehind, then: { kind: "wait" } },
+  { holds: ({ isDeleted }) => isDeleted, then: { kind: "setAside", reason: "its thread was deleted" } },
+  // An edit or a press alone is no question: its message is not here.
+  { holds: ({ facts }) => facts.routed !== "message", then: { kind: "setAside", reason: unownedReason } },
+];
+
+export const judgeStrange = (seen: StrangeThread): StrangeVerdict =>
+  rules.find(({ holds }) => holds(seen))?.then ?? { kind: "ask" };
+
+// ------------------------------------------------------------------------------------------------------- the buttons
+
+/** Names a question within the line: buttons of an earlier leadership name none of this one's. */
+export const chooserId = (epoch: Epoch, count: number): string => `${epoch.toString(36)}.${count.toString(36)}`;
+
+/** A press of a button of ours. `forward`: what waits goes to that thread. */
+export interface ChooserPress {
+  readonly kind: "forward";
+  readonly id: string;
+  readonly thread: ThreadId;
+}
+
+export const forwardData = (id: string, thread: ThreadId): string => `reroute:${id}:${String(thread)}`;
+
+/** Reads a button's data; null when it is not one of a question. */
+export function readPress(data: unknown): ChooserPress | null {
+  const parts = /^reroute:([0-9a-z]+\.[0-9a-z]+):([1-9][0-9]{0,15})$/.exec(textOf(data) ?? "");
+  const [, id, thread] = parts ?? [];
+  return id === undefined || thread === undefined ? null : { kind: "forward", id, thread: threadId(Number(thread)) };
+}
+
+/** The press that an update is; null for every other one. */
+export function pressOf(update: unknown): ChooserPress | null {
+  const query = fieldsOf(fieldsOf(update)?.["callback_query"]);
+  return query === null ? null : readPress(query["data"]);
+}
+
+/** One row for each thread, in the order of their letters. */
+export function chooserKeyboard(id: string, threads: readonly BoundThread[]) {
+  const rows = [...threads].sort((a, b) => a.slot.length - b.slot.length || (a.slot < b.slot ? -1 : 1));
+  return {
+    inline_keyboard: rows.slice(0, chooserRowsMax).map(({ target, slot, threadName }) => [
+      {
+        text: threadName === "" ? (slot === "" ? `thread ${String(target.threadId)}` : slot) : threadName,
+        callback_data: forwardData(id, target.threadId),
+      },
+    ]),
+  };
+}
+
+// --------------------------------------------------------------------------------------------------------- the words
+
+/** What the question is about: one message, or more; a command is named. */
+export interface Asked {
+  readonly command: string | null;
+}
+
+/** Of what was written first. */
+export const askedBy = (update: unknown): Asked => ({
+  command: commandIn(textOf(fieldsOf(fieldsOf(update)?.["message"])?.["text"])),
+});
+
+/** Whether a message is part of an album, of which more may come. */
+export const isOfAlbum = (update: unknown): boolean =>
+  textOf(fieldsOf(fieldsOf(update)?.["message"])?.["media_group_id"]) !== null;
+
+export const chooserText = ({ command }: Asked): string =>
+  command === null
+    ? "No agent has this thread. Which one is your message for?"
+    : `No agent has this thread. Which one is /${command} for?`;
+
+/** Nobody can be chosen at the moment. Said once in a thread. */
+export const guidanceText =
+  "No agent has this thread, and none is connected at the moment. Your message is kept: you are asked whose it is as soon as one connects.";
+
+export const pressWords = {
+  expired: "This choice has expired. If your message still waits, you are asked again.",
+  gone: "That agent is not connected any more. Choose another one.",
+  underWay: "Your message is on its way.",
+  moved: "Moved.",
+  settled: "Your message has been delivered. Only the clean-up is tried again.",
+  failed: "That did not work. Try again.",
+} as const;
+export type PressWord = keyof typeof pressWords;
+
+// ------------------------------------------------------------------------------------------------- to another thread
+
+/**
+ * The update as if it had been written in `thread`: whoever gets it answers there. Its ids stay, so edits, replies and
+ * reactions that follow find it.
+ */
+export function inThread(update: unknown, { threadId: thread }: Pick<ThreadTarget, "threadId">): unknown {
+  const fields = fieldsOf(update) ?? {};
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, carrier]) => {
+      const said = key === "message" || key === "edited_message" ? fieldsOf(carrier) : null;
+      return [key, said === null ? carrier : { ...said, message_thread_id: thread, is_topic_message: true }];
+    }),
+  );
+}
