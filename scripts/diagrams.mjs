@@ -31,6 +31,7 @@ import { provisioningMachine } from "../machines/provisioning.machine.ts";
 import { queueMachine } from "../machines/queue.machine.ts";
 import { reconciliationMachine } from "../machines/reconciliation.machine.ts";
 import { registrationMachine } from "../machines/registration.machine.ts";
+import { rerouteMachine } from "../machines/reroute.machine.ts";
 
 /** @typedef {import("xstate").AnyStateNode} Node */
 /** @typedef {{ from: Node, label: string, targets: readonly Node[], actions: string }} Arrow */
@@ -44,6 +45,7 @@ const machines = [
   pollingMachine,
   deliveryMachine,
   reconciliationMachine,
+  rerouteMachine,
   capabilityMachine,
   registrationMachine,
   provisioningMachine,

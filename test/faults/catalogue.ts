@@ -11,6 +11,7 @@
 import { diskFaults } from "./disk.ts";
 import { explored, leases, unit, walked } from "./fault.ts";
 import type { Fault } from "./fault.ts";
+import { rerouteFaults } from "./reroute.ts";
 import { ruleFaults } from "./rules.ts";
 import { sideFaults } from "./sides.ts";
 
@@ -377,5 +378,6 @@ export const faults: readonly Fault[] = [
   ...handoffFaults,
   ...sideFaults,
   ...diskFaults,
+  ...rerouteFaults,
   ...ruleFaults,
 ];

@@ -33,6 +33,8 @@ import { reconciliationMachine } from "../../../machines/reconciliation.machine.
 import type { ReconciliationEvent } from "../../../machines/reconciliation.machine.ts";
 import { registrationMachine } from "../../../machines/registration.machine.ts";
 import type { RegistrationEvent } from "../../../machines/registration.machine.ts";
+import { rerouteMachine } from "../../../machines/reroute.machine.ts";
+import type { RerouteEvent } from "../../../machines/reroute.machine.ts";
 
 export interface CataloguedChart {
   readonly file: string;
@@ -227,5 +229,17 @@ export const charts: readonly CataloguedChart[] = [
       "companion.failed": true,
     }),
     companions: ["watchFollower"],
+  },
+  {
+    file: "reroute.machine.ts",
+    machine: rerouteMachine,
+    events: eventsOf<RerouteEvent>({
+      "content.arrived": true,
+      "content.accepted": true,
+      "content.ended": true,
+      "seats.changed": true,
+      "chooser.pressed": true,
+    }),
+    companions: [],
   },
 ];

@@ -1,0 +1,377 @@
+/**
+ * One question to the user: whose shall be what was written in a thread that nobody has?
+ *
+ * Owns: when the question is asked, that what waits goes to one thread and only once, when the emptied thread and the
+ * question are taken away. Does not own: who is asked at all (`reroute.rules.ts`), the content, which stays in the journal
+ * from its admission to its settlement, deleting the thread (`cleanup.machine.ts`, with its own proof).
+ *
+ * One question is about everything that waits in its thread. An unknown outcome of moving it is asked about again for the
+ * same thread, never for another one. Once the content has moved, the buttons serve the clean-up alone.
+ *
+ * Invariants: cleanup/instructionBeforeCall, journal/oneAuthority.
+ */
+import { assign, emit, not, setup } from "xstate";
+import { cleanupMachine } from "./cleanup.machine.ts";
+import type { CleanupInput } from "./cleanup.machine.ts";
+import { seatKey } from "./ids.ts";
+import type { Epoch, JournalSeq, MessageId, ThreadTarget } from "./ids.ts";
+import { albumWindowMs } from "./queue.rules.ts";
+import { chooserKeepMs } from "./reroute.rules.ts";
+import type { Asked, PressWord } from "./reroute.rules.ts";
+import { slot } from "./slots.ts";
+
+export interface RerouteInput {
+  readonly epoch: Epoch;
+  /** Names the question in its buttons. */
+  readonly id: string;
+  /** The thread that nobody has. */
+  readonly source: ThreadTarget;
+  /** What was written there first. */
+  readonly asked: Asked;
+  readonly isAlbum: boolean;
+}
+
+export type ShowAnswer =
+  /** The question stands in the thread; `message` null = perhaps: the answer was lost, and it is not asked twice. */
+  | { readonly kind: "shown"; readonly message: MessageId | null }
+  /** Nobody can be chosen: the user was told so, if that was still to be said. */
+  | { readonly kind: "guided" }
+  /** Certainly not shown. */
+  | { readonly kind: "failed" };
+
+export type MoveAnswer =
+  | { readonly kind: "moved"; readonly seqs: readonly JournalSeq[]; readonly mayDelete: boolean }
+  /** Nobody who is live has that thread: nothing was moved. */
+  | { readonly kind: "absent" }
+  /** Nothing waits there (any more). */
+  | { readonly kind: "nothing" }
+  | { readonly kind: "fenced" };
+
+export interface ShowOrder {
+  readonly epoch: Epoch;
+  readonly id: string;
+  readonly source: ThreadTarget;
+  readonly asked: Asked;
+  /** The question as it stands there already; null = it is sent. */
+  readonly message: MessageId | null;
+}
+export interface MoveOrder {
+  readonly epoch: Epoch;
+  readonly source: ThreadTarget;
+  readonly to: ThreadTarget;
+}
+export interface DismissOrder {
+  readonly epoch: Epoch;
+  readonly source: ThreadTarget;
+  readonly message: MessageId;
+}
+
+/** A press of the user's, who is allowed to. */
+export interface Pressed {
+  readonly type: "chooser.pressed";
+  readonly to: ThreadTarget;
+  /** What Telegram calls the press: it is answered once. */
+  readonly query: string;
+  /** The question's own message. */
+  readonly message: MessageId | null;
+}
+
+export type RerouteEvent =
+  | Pressed
+  /** Something more was written in the thread, and waits. */
+  | { readonly type: "content.arrived"; readonly isAlbum: boolean }
+  /** An entry was taken by its recipient. */
+  | { readonly type: "content.accepted"; readonly seq: JournalSeq }
+  /** An entry ended and nobody has it. */
+  | { readonly type: "content.ended"; readonly seq: JournalSeq }
+  /** Somebody can be chosen who could not, or the other way round. */
+  | { readonly type: "seats.changed" };
+
+export type RerouteFact =
+  | { readonly type: "reroute.answered"; readonly query: string; readonly word: PressWord }
+  /** What waited goes to this thread: it is the head of that thread's lane by now. */
+  | { readonly type: "reroute.moved"; readonly to: ThreadTarget }
+  /** Written after the question was decided: it needs one of its own. */
+  | { readonly type: "reroute.left" }
+  | { readonly type: "reroute.fenced" };
+
+export interface RerouteContext extends RerouteInput {
+  readonly message: MessageId | null;
+  readonly press: Pick<Pressed, "to" | "query">;
+  /** Entries that moved and that nobody has taken yet. */
+  readonly open: readonly JournalSeq[];
+  /** Entries that were taken while it was not known yet that they had moved. */
+  readonly taken: readonly JournalSeq[];
+  readonly mayDelete: boolean;
+}
+
+const noPress = (source: ThreadTarget): RerouteContext["press"] => ({ to: source, query: "" });
+
+/** The thread is nobody's, so it is given up by no seat. */
+const cleanupOf = ({ epoch, source }: RerouteContext): CleanupInput => ({
+  epoch,
+  seat: seatKey(""),
+  target: source,
+  asks: "rerouted",
+  seenDead: null,
+});
+
+const pressOf = (event: RerouteEvent): Pressed => {
+  if (event.type !== "chooser.pressed") throw new Error(`${event.type} is no press`);
+  return event;
+};
+const seqOf = (event: RerouteEvent): JournalSeq => {
+  if (!("seq" in event)) throw new Error(`${event.type} is about no entry`);
+  return event.seq;
+};
+
+const base = setup({
+  // Types only: these values are never read.
+  types: {
+    input: {} as RerouteInput,
+    context: {} as RerouteContext,
+    events: {} as RerouteEvent,
+    emitted: {} as RerouteFact,
+  },
+  actors: {
+    showChooser: slot<ShowAnswer, ShowOrder>("showChooser"),
+    /** One write: it has happened or it has not. */
+    moveContent: slot<MoveAnswer, MoveOrder>("moveContent"),
+    cleanup: cleanupMachine,
+    /** True = the question is not there any more. */
+    dismissChooser: slot<boolean, DismissOrder>("dismissChooser"),
+  },
+  guards: {
+    isLast: ({ context, event }) => context.open.every((seq) => seq === seqOf(event)),
+    isAmongThem: ({ context, event }) => context.open.includes(seqOf(event)),
+    isAlbumPart: ({ event }) => event.type === "content.arrived" && event.isAlbum,
+    isShown: ({ context }) => context.message !== null,
+  },
+  delays: { albumWindow: albumWindowMs, lifetime: chooserKeepMs, retryInterval: 250, showInterval: 5_000 },
+});
+
+const { createMachine } = base.extend({
+  actions: {
+    rememberPress: base.assign(({ context, event }) => {
+      const { to, query, message } = pressOf(event);
+      return { press: { to, query }, message: message ?? context.message };
+    }),
+    rememberTaken: base.assign({ taken: ({ context, event }) => [...context.taken, seqOf(event)] }),
+    takeOff: base.assign({ open: ({ context, event }) => context.open.filter((seq) => seq !== seqOf(event)) }),
+    sayMoved: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "moved" })),
+    sayGone: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "gone" })),
+    sayExpired: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "expired" })),
+    sayUnderWay: base.emit(({ event }) => ({
+      type: "reroute.answered",
+      query: pressOf(event).query,
+      word: "underWay",
+    })),
+    saySettled: base.emit(({ event }) => ({ type: "reroute.answered", query: pressOf(event).query, word: "settled" })),
+    tellLeft: base.emit({ type: "reroute.left" }),
+  },
+});
+
+export const rerouteMachine = createMachine({
+  id: "reroute",
+  context: ({ input }) => ({
+    ...input,
+    message: null,
+    press: noPress(input.source),
+    open: [],
+    taken: [],
+    mayDelete: false,
+  }),
+  initial: "beginning",
+  // What is written while the question stands goes where everything goes; others' entries are others'.
+  on: {
+    "content.arrived": {},
+    "content.accepted": {},
+    "content.ended": {},
+    "seats.changed": {},
+    "chooser.pressed": { actions: "sayUnderWay" },
+  },
+  states: {
+    /** Passed through at once. */
+    beginning: { always: [{ guard: ({ context }) => context.isAlbum, target: "collecting" }, { target: "choosing" }] },
+
+    /** An album comes in parts: one question for all of them. */
+    collecting: {
+      after: { albumWindow: "choosing" },
+      on: { "content.arrived": { guard: "isAlbumPart", target: "collecting", reenter: true } },
+    },
+
+    /** Nothing has moved; the content waits in the journal and goes on waiting when this ends. */
+    choosing: {
+      initial: "asking",
+      after: { lifetime: "dismissing" },
+      states: {
+        asking: {
+          invoke: {
+            src: "showChooser",
+            input: ({ context: { epoch, id, source, asked, message } }) => ({ epoch, id, source, asked, message }),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.kind === "shown",
+                target: "waiting",
+                actions: assign({
+                  message: ({ context, event: { output } }) =>
+                    output.kind === "shown" ? output.message : context.message,
+                }),
+              },
+              { guard: ({ event }) => event.output.kind === "guided", target: "guided" },
+              { target: "pausing" },
+            ],
+            onError: "pausing",
+          },
+          // Of a question that stands there already.
+          on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
+        },
+        /** It could not be shown: again, when somebody may hear it. */
+        pausing: {
+          after: { showInterval: "asking" },
+          on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
+        },
+        /** Nobody can be chosen. */
+        guided: {
+          // Somebody may have come while we looked.
+          after: { showInterval: "asking" },
+          on: {
+            "seats.changed": "asking",
+            "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" },
+          },
+        },
+        waiting: {
+          on: {
+            "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" },
+            "seats.changed": { guard: "isShown", target: "outdated" },
+            // It may not have been sent after all.
+            "content.arrived": { guard: not("isShown"), target: "asking" },
+          },
+        },
+        /** Its buttons are not those of now; however often that happens, they are renewed now and then. */
+        outdated: {
+          after: { showInterval: "asking" },
+          on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
+        },
+      },
+    },
+
+    /** Whoever was chosen gets all of it, or nobody does. */
+    moving: {
+      initial: "writing",
+      on: { "content.accepted": { actions: "rememberTaken" } },
+      states: {
+        writing: {
+          invoke: {
+            src: "moveContent",
+            input: ({ context: { epoch, source, press } }) => ({ epoch, source, to: press.to }),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.kind === "moved",
+                target: "#reroute.delivering",
+                actions: [
+                  assign(({ context, event: { output } }) =>
+                    output.kind === "moved"
+                      ? {
+                          open: output.seqs.filter((seq) => !context.taken.includes(seq)),
+                          mayDelete: output.mayDelete,
+                        }
+                      : {},
+                  ),
+                  "sayMoved",
+                  emit(({ context }) => ({ type: "reroute.moved", to: context.press.to })),
+                ],
+              },
+              { guard: ({ event }) => event.output.kind === "absent", target: "#reroute.choosing", actions: "sayGone" },
+              {
+                guard: ({ event }) => event.output.kind === "nothing",
+                target: "#reroute.dismissing",
+                actions: "sayExpired",
+              },
+              { target: "#reroute.fenced" },
+            ],
+            // Perhaps it is done: asked again for the same thread, it then finds nothing more to move.
+            onError: "pausing",
+          },
+        },
+        pausing: { after: { retryInterval: "writing" } },
+      },
+    },
+
+    /** The journal has given all of it to the chosen thread; the old one stays until it was taken there. */
+    delivering: {
+      always: [{ guard: ({ context }) => context.open.length === 0, target: "settling" }],
+      after: { lifetime: "dismissing" },
+      on: {
+        "content.accepted": [{ guard: "isLast", target: "settling", actions: "takeOff" }, { actions: "takeOff" }],
+        "content.ended": { guard: "isAmongThem", target: "dismissing" },
+        "content.arrived": { target: "dismissing", actions: "tellLeft" },
+      },
+    },
+
+    /** Passed through at once: taken, all of it. */
+    settling: {
+      always: [{ guard: ({ context }) => context.mayDelete, target: "cleaning" }, { target: "dismissing" }],
+    },
+
+    /** The emptied thread goes, and the question with it. */
+    cleaning: {
+      initial: "deleting",
+      after: { lifetime: "done" },
+      on: { "content.arrived": { actions: "tellLeft" } },
+      states: {
+        deleting: {
+          invoke: {
+            src: "cleanup",
+            input: ({ context }) => cleanupOf(context),
+            onDone: [
+              { guard: ({ event }) => event.output.kind === "removed", target: "#reroute.done" },
+              { guard: ({ event }) => event.output.kind === "lostOwnership", target: "#reroute.fenced" },
+              { guard: ({ event }) => event.output.kind === "failed", target: "unconfirmed" },
+              // Somebody has the thread by now, or something was written there.
+              { target: "#reroute.dismissing" },
+            ],
+            onError: "unconfirmed",
+          },
+        },
+        /** The instruction is on disk, so it is tried again anyway; a press tries at once, and moves nothing. */
+        unconfirmed: {
+          on: {
+            "chooser.pressed": { target: "deleting", actions: "saySettled" },
+            "content.arrived": { target: "#reroute.done", actions: "tellLeft" },
+          },
+        },
+      },
+    },
+
+    /** The thread stays: only the question is taken away. */
+    dismissing: {
+      initial: "deciding",
+      after: { lifetime: "done" },
+      on: { "content.arrived": { actions: "tellLeft" } },
+      states: {
+        deciding: { always: [{ guard: "isShown", target: "deleting" }, { target: "#reroute.done" }] },
+        deleting: {
+          invoke: {
+            src: "dismissChooser",
+            input: ({ context: { epoch, source, message } }) => {
+              if (message === null) throw new Error("there is no question to take away");
+              return { epoch, source, message };
+            },
+            onDone: [{ guard: ({ event }) => event.output, target: "#reroute.done" }, { target: "unconfirmed" }],
+            onError: "unconfirmed",
+          },
+        },
+        unconfirmed: {
+          on: {
+            "chooser.pressed": { target: "deleting", actions: "saySettled" },
+            "content.arrived": { target: "#reroute.done", actions: "tellLeft" },
+          },
+        },
+      },
+    },
+
+    done: { type: "final" },
+    fenced: { type: "final", entry: emit({ type: "reroute.fenced" }) },
+  },
+});
