@@ -7,6 +7,7 @@
  * Several updates of one lane may be in hand: they are sent in their order, and the store lets none of them be claimed
  * before the earlier ones. While one waits, later updates of the same thread wait behind it, others do not. What was
  * certainly not taken goes back to the journal, whose head may be another update by then.
+ * What is written in a thread that no seat has waits like that, too, for the user's choice.
  * A handler's failure is an attempt. No live recipient, a broken connection or a stale generation is none; but whatever an
  * update waits for, it waits no longer than its patience.
  *
@@ -42,6 +43,8 @@ export type Recipient =
 
 export type Route =
   | { readonly kind: "seat"; readonly seat: SeatKey; readonly recipient: Recipient }
+  /** It belongs to a thread that no seat has, and somebody can say whose it shall be; `isAsked` = now. */
+  | { readonly kind: "unowned"; readonly isAsked: boolean; readonly reason: string }
   /** It belongs to a thread that no seat has: kept for the operator. */
   | { readonly kind: "nobody"; readonly reason: string }
   /** It belongs to no thread at all: a counted drop. */
@@ -69,6 +72,8 @@ export type DeliveryEvent =
 export type DeliveryFact =
   | { readonly type: "delivery.accepted"; readonly seat: SeatKey }
   | { readonly type: "delivery.waiting"; readonly seat: SeatKey }
+  /** Nobody has its thread: it waits for the user's choice. */
+  | { readonly type: "delivery.unowned"; readonly isAsked: boolean }
   | { readonly type: "delivery.dropped"; readonly reason: string }
   | { readonly type: "delivery.deadLettered"; readonly reason: string }
   /** Not taken, and given back: whatever is the lane's head now comes next. */
@@ -107,6 +112,10 @@ const seatRoute = (context: DeliveryContext): Extract<Route, { kind: "seat" }> =
   return context.route;
 };
 const isAbsent = (route: Route): boolean => route.kind === "seat" && route.recipient.kind === "absent";
+const isUnowned = (route: Route): route is Extract<Route, { kind: "unowned" }> => route.kind === "unowned";
+/** Why nobody has taken it when its patience is over. */
+const reasonOfPatience = ({ route }: DeliveryContext): string =>
+  isUnowned(route) ? route.reason : "nobody took it for 24 hours";
 const causeOf = (context: DeliveryContext): string | null => dropReason(context.facts, context.audience);
 
 const base = setup({
@@ -129,6 +138,7 @@ const base = setup({
     patience: ({ context }) => context.patienceMs,
     refusalPause: ({ context }) => Math.min(1_000, 20 * 2 ** Math.min(context.refusals, 6)),
     retryInterval: 250,
+    choiceInterval: 60_000,
   },
 });
 
@@ -140,7 +150,7 @@ export const deliveryMachine = createMachine({
   id: "delivery",
   context: ({ input }) => ({
     ...input,
-    route: { kind: "nobody", reason: "not routed yet" },
+    route: { kind: "nowhere", reason: "not routed yet" },
     reason: "",
   }),
   initial: "admitted",
@@ -169,7 +179,7 @@ export const deliveryMachine = createMachine({
     trying: {
       initial: "routing",
       after: {
-        patience: { target: "deadLettering", actions: assign({ reason: "nobody took it for 24 hours" }) },
+        patience: { target: "deadLettering", actions: assign({ reason: ({ context }) => reasonOfPatience(context) }) },
       },
       states: {
         /** A handler failed; later updates of the thread wait with this one. */
@@ -197,13 +207,18 @@ export const deliveryMachine = createMachine({
                 actions: assign({ reason: ({ event: { output } }) => ("reason" in output ? output.reason : "") }),
               },
               {
-                guard: and([({ event }) => isAbsent(event.output), "isOutdated"]),
+                guard: and([({ event: { output } }) => isAbsent(output) || isUnowned(output), "isOutdated"]),
                 target: "routing",
                 reenter: true,
               },
               {
                 guard: ({ event }) => isAbsent(event.output),
                 target: "awaitingSeat",
+                actions: assign({ route: ({ event }) => event.output }),
+              },
+              {
+                guard: ({ event }) => isUnowned(event.output),
+                target: "awaitingChoice",
                 actions: assign({ route: ({ event }) => event.output }),
               },
               { target: "forwarding", actions: assign({ route: ({ event }) => event.output }) },
@@ -216,6 +231,16 @@ export const deliveryMachine = createMachine({
         /** Its seat has no live holder. Durable: waiting costs nothing and survives a change of leader. */
         awaitingSeat: {
           entry: emit(({ context }) => ({ type: "delivery.waiting", seat: seatRoute(context).seat })),
+          on: { "seats.changed": "#delivery.returned" },
+        },
+
+        /** Nobody has its thread. As durable as the wait above; whoever is chosen has it in their own thread's lane then. */
+        awaitingChoice: {
+          entry: emit(({ context: { route } }) => ({
+            type: "delivery.unowned",
+            isAsked: isUnowned(route) && route.isAsked,
+          })),
+          after: { choiceInterval: "#delivery.returned" },
           on: { "seats.changed": "#delivery.returned" },
         },
 

@@ -36,6 +36,8 @@ export type ShowAnswer =
   | { readonly kind: "shown"; readonly message: MessageId | null }
   /** Nobody can be chosen: the user was told so, if that was still to be said. */
   | { readonly kind: "guided" }
+  /** Some seat has the thread by now: there is nothing to choose. */
+  | { readonly kind: "owned" }
   /** Certainly not shown. */
   | { readonly kind: "failed" };
 
@@ -43,7 +45,7 @@ export type MoveAnswer =
   | { readonly kind: "moved"; readonly seqs: readonly JournalSeq[]; readonly mayDelete: boolean }
   /** Nobody who is live has that thread: nothing was moved. */
   | { readonly kind: "absent" }
-  /** Nothing waits there (any more). */
+  /** Nothing waits there (any more), or some seat has the thread by now. */
   | { readonly kind: "nothing" }
   | { readonly kind: "fenced" };
 
@@ -89,8 +91,8 @@ export type RerouteEvent =
 
 export type RerouteFact =
   | { readonly type: "reroute.answered"; readonly query: string; readonly word: PressWord }
-  /** What waited goes to this thread: it is the head of that thread's lane by now. */
-  | { readonly type: "reroute.moved"; readonly to: ThreadTarget }
+  /** These entries are in the lane of this thread by now. */
+  | { readonly type: "reroute.moved"; readonly to: ThreadTarget; readonly seqs: readonly JournalSeq[] }
   /** Written after the question was decided: it needs one of its own. */
   | { readonly type: "reroute.left" }
   | { readonly type: "reroute.fenced" };
@@ -103,6 +105,8 @@ export interface RerouteContext extends RerouteInput {
   /** Entries that were taken while it was not known yet that they had moved. */
   readonly taken: readonly JournalSeq[];
   readonly mayDelete: boolean;
+  /** Times in a row that the question could not be shown. */
+  readonly failures: number;
 }
 
 const noPress = (source: ThreadTarget): RerouteContext["press"] => ({ to: source, query: "" });
@@ -147,7 +151,14 @@ const base = setup({
     isAlbumPart: ({ event }) => event.type === "content.arrived" && event.isAlbum,
     isShown: ({ context }) => context.message !== null,
   },
-  delays: { albumWindow: albumWindowMs, lifetime: chooserKeepMs, retryInterval: 250, showInterval: 5_000 },
+  delays: {
+    albumWindow: albumWindowMs,
+    lifetime: chooserKeepMs,
+    retryInterval: 250,
+    showInterval: 5_000,
+    /** 5 s, 10 s, … at most 5 minutes. */
+    showPause: ({ context }) => Math.min(300_000, 5_000 * 2 ** Math.min(10, Math.max(0, context.failures - 1))),
+  },
 });
 
 const { createMachine } = base.extend({
@@ -156,6 +167,7 @@ const { createMachine } = base.extend({
       const { to, query, message } = pressOf(event);
       return { press: { to, query }, message: message ?? context.message };
     }),
+    countFailure: base.assign({ failures: ({ context }) => context.failures + 1 }),
     rememberTaken: base.assign({ taken: ({ context, event }) => [...context.taken, seqOf(event)] }),
     takeOff: base.assign({ open: ({ context, event }) => context.open.filter((seq) => seq !== seqOf(event)) }),
     sayMoved: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "moved" })),
@@ -180,6 +192,7 @@ export const rerouteMachine = createMachine({
     open: [],
     taken: [],
     mayDelete: false,
+    failures: 0,
   }),
   initial: "beginning",
   // What is written while the question stands goes where everything goes; others' entries are others'.
@@ -214,31 +227,24 @@ export const rerouteMachine = createMachine({
                 guard: ({ event }) => event.output.kind === "shown",
                 target: "waiting",
                 actions: assign({
+                  failures: 0,
                   message: ({ context, event: { output } }) =>
                     output.kind === "shown" ? output.message : context.message,
                 }),
               },
-              { guard: ({ event }) => event.output.kind === "guided", target: "guided" },
-              { target: "pausing" },
+              { guard: ({ event }) => event.output.kind === "guided", target: "#reroute.guided" },
+              { guard: ({ event }) => event.output.kind === "owned", target: "#reroute.dismissing" },
+              { target: "pausing", actions: "countFailure" },
             ],
-            onError: "pausing",
+            onError: { target: "pausing", actions: "countFailure" },
           },
           // Of a question that stands there already.
           on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
         },
         /** It could not be shown: again, when somebody may hear it. */
         pausing: {
-          after: { showInterval: "asking" },
+          after: { showPause: "asking" },
           on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
-        },
-        /** Nobody can be chosen. */
-        guided: {
-          // Somebody may have come while we looked.
-          after: { showInterval: "asking" },
-          on: {
-            "seats.changed": "asking",
-            "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" },
-          },
         },
         waiting: {
           on: {
@@ -254,6 +260,13 @@ export const rerouteMachine = createMachine({
           on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
         },
       },
+    },
+
+    /** Nobody can be chosen. However long that lasts: the user was told that the question comes. */
+    guided: {
+      // Somebody may have come while we looked.
+      after: { showInterval: "choosing" },
+      on: { "seats.changed": "choosing", "chooser.pressed": { target: "moving", actions: "rememberPress" } },
     },
 
     /** Whoever was chosen gets all of it, or nobody does. */
@@ -279,7 +292,11 @@ export const rerouteMachine = createMachine({
                       : {},
                   ),
                   "sayMoved",
-                  emit(({ context }) => ({ type: "reroute.moved", to: context.press.to })),
+                  emit(({ context, event: { output } }) => ({
+                    type: "reroute.moved",
+                    to: context.press.to,
+                    seqs: output.kind === "moved" ? output.seqs : [],
+                  })),
                 ],
               },
               { guard: ({ event }) => event.output.kind === "absent", target: "#reroute.choosing", actions: "sayGone" },

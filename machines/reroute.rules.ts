@@ -28,7 +28,7 @@ export interface StrangeThread {
   readonly isBeingBound: boolean;
   /** It was deleted, and that was confirmed. */
   readonly isDeleted: boolean;
-  /** Something earlier of the thread waits: this goes where that goes. */
+  /** Something earlier of the thread waits. */
   readonly isBehind: boolean;
 }
 
@@ -40,6 +40,9 @@ export type StrangeVerdict =
   /** There is nobody to ask about it: kept for the operator. */
   | { readonly kind: "setAside"; readonly reason: string };
 
+/** A press of a question's button: what it decides is told to the question, and there is nothing to deliver. */
+export const pressReason = "chooser-press";
+
 export const unownedReason = "no instance owns this thread";
 
 /**
@@ -48,8 +51,9 @@ export const unownedReason = "no instance owns this thread";
  */
 const rules: readonly { readonly holds: (seen: StrangeThread) => boolean; readonly then: StrangeVerdict }[] = [
   { holds: ({ isBeingBound }) => isBeingBound, then: { kind: "wait" } },
-  { holds: ({ isBehind }) => isBehind, then: { kind: "wait" } },
   { holds: ({ isDeleted }) => isDeleted, then: { kind: "setAside", reason: "its thread was deleted" } },
+  // It goes where that goes.
+  { holds: ({ isBehind, facts }) => isBehind && facts.routed !== "message", then: { kind: "wait" } },
   // An edit or a press alone is no question: its message is not here.
   { holds: ({ facts }) => facts.routed !== "message", then: { kind: "setAside", reason: unownedReason } },
 ];

@@ -115,6 +115,9 @@ export const ordinaryLaneOf = (of: Lane): Lane => lane(isUrgentLane(of) ? of.sli
 export const laneInThread = (from: Lane, thread: ThreadTarget): Lane =>
   isUrgentLane(from) ? urgentLaneOf(laneOfThread(thread)) : laneOfThread(thread);
 
+/** Presses of the line's own buttons in a thread have a lane beside it: what they decide about waits in the thread's. */
+export const pressLaneOf = (ordinary: Lane): Lane => lane(`${ordinary}?`);
+
 /** What was moved to another seat waits in a lane of that seat: it holds up neither its old thread nor is it held up there. */
 export const movedLaneOf = (seat: SeatKey): Lane => lane(`moved:${seat}`);
 

@@ -52,8 +52,8 @@ export interface ChoosingSide {
   readonly epoch: Epoch;
   /** What waits for a choice in these lanes, in their order. */
   readonly waitingIn: (lanes: readonly Lane[]) => readonly Work[];
-  /** What waited in these lanes is in another one by now. */
-  readonly onMoved: (lanes: readonly Lane[]) => void;
+  /** These entries, which waited in these lanes, are in another one by now. */
+  readonly onMoved: (lanes: readonly Lane[], seqs: readonly JournalSeq[]) => void;
   readonly onFenced: () => void;
 }
 
@@ -203,7 +203,7 @@ export class Choosers {
           thread: question.source.threadId,
           to: fact.to.threadId,
         });
-        this.side.onMoved(lanesOf(question.source));
+        this.side.onMoved(lanesOf(question.source), fact.seqs);
         return;
       case "reroute.left":
         question.isLeft = true;
@@ -247,6 +247,7 @@ export class Choosers {
   }
 
   private async show({ id, source, asked, message }: ShowOrder): Promise<ShowAnswer> {
+    if ((await this.runtime.ports.store.threads.seatOf(source)) !== null) return { kind: "owned" };
     const threads = this.candidates(source);
     if (threads.length === 0) return this.guide(source);
     const keyboard = chooserKeyboard(id, threads);

@@ -17,6 +17,8 @@ import type {
   Recipient,
   Route,
 } from "../machines/delivery.machine.ts";
+import { sameTarget } from "../machines/ids.ts";
+import { judgeStrange, pressOf, pressReason, unownedReason } from "../machines/reroute.rules.ts";
 import { faultOfReceipt, forwardEnvelope, forwardKindOf } from "../machines/forward.rules.ts";
 import { unpairedReason } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
@@ -44,12 +46,31 @@ export interface LeaderSide {
 /** Supergroups have General, which every member reads; a private chat has only its threads, as long as there are any. */
 const isForAll = (runtime: Runtime): boolean => chatOf(runtime) < 0 || runtime.board.topics?.areOff === true;
 
+interface Sought {
+  readonly facts: UpdateFacts;
+  readonly assignedTo: SeatKey | null;
+  /** It looks like a press of a question's button; one of an instance's own button that looks like it is that instance's. */
+  readonly isPress: boolean;
+  readonly isBehind: boolean;
+}
+
+/** What becomes of an update whose thread no seat has or had. */
+async function judgeUnowned(runtime: Runtime, target: ThreadTarget, { facts, isBehind }: Sought): Promise<Route> {
+  if (target.chatId !== runtime.chats.now) return { kind: "nobody", reason: unownedReason };
+  const { provisions, observations } = await runtime.ports.store.cleanups.view();
+  const verdict = judgeStrange({
+    facts,
+    isBehind,
+    isBeingBound: provisions.some(({ threadId }) => threadId === target.threadId),
+    isDeleted: observations.some((each) => each.status === "deleted" && sameTarget(each.target, target)),
+  });
+  if (verdict.kind === "setAside") return { kind: "nobody", reason: verdict.reason };
+  return { kind: "unowned", isAsked: verdict.kind === "ask", reason: unownedReason };
+}
+
 /** Looks up who owns an update; the order is the one of updates §3.4. */
-async function findOwner(
-  runtime: Runtime,
-  { seats }: LeaderSide,
-  { facts, assignedTo }: { readonly facts: UpdateFacts; readonly assignedTo: SeatKey | null },
-): Promise<Route> {
+async function findOwner(runtime: Runtime, { seats }: LeaderSide, sought: Sought): Promise<Route> {
+  const { facts, assignedTo, isPress } = sought;
   const { store } = runtime.ports;
   const { place } = runtime.board;
   const recipientOn = (seat: SeatKey): Recipient => {
@@ -64,12 +85,13 @@ async function findOwner(
   // Moved away from its thread's owner by a handoff.
   if (assignedTo !== null) return to(assignedTo);
   // Classic: there are no threads, everything is ours.
-  if (place?.isClassic === true) return to(place.seat);
+  if (place?.isClassic === true && !isPress) return to(place.seat);
 
   if (facts.kind !== "message" && facts.chat !== null && facts.message !== null) {
     const owner = await store.ownership.ownerOf(facts.chat, facts.message);
     if (owner !== null) return to(owner);
   }
+  if (isPress) return { kind: "nowhere", reason: pressReason };
   // What is written to all of us is ours: in General, and everywhere while threads are off.
   if (facts.thread === null && facts.chat !== null && place !== null && isForAll(runtime)) return to(place.seat);
   if (facts.chat === null || facts.thread === null) return { kind: "nowhere", reason: "outside-every-thread" };
@@ -78,7 +100,7 @@ async function findOwner(
   const live = seats.seatByThread(target);
   if (live !== null) return to(live);
   const bound = await store.threads.seatOf(target);
-  return bound === null ? { kind: "nobody", reason: "no instance owns this thread" } : to(bound);
+  return bound === null ? judgeUnowned(runtime, target, sought) : to(bound);
 }
 
 async function takeOurselves(runtime: Runtime, { inbox }: LeaderSide, { entry, update }: Work): Promise<ForwardAnswer> {
@@ -166,8 +188,14 @@ interface Parcel {
   readonly isOwnPeer: boolean;
 }
 
+export interface InHand {
+  readonly hand: Hand;
+  /** A button of the line's own was pressed; returns at once. */
+  readonly onPress: (update: unknown) => void;
+}
+
 /** The chart of every delivery of one leadership, with its slots filled; what it is about is in `hand`. */
-export function provideDelivery(runtime: Runtime, side: LeaderSide, hand: Hand) {
+export function provideDelivery(runtime: Runtime, side: LeaderSide, { hand, onPress }: InHand) {
   const { store, stage } = runtime.ports;
 
   const send = async ({ seq, seat, recipient }: ForwardInput): Promise<ForwardAnswer> => {
@@ -183,9 +211,15 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, hand: Hand) 
 
   return deliveryMachine.provide({
     actors: {
-      findOwner: fromPromise<Route, { readonly seq: JournalSeq; readonly facts: UpdateFacts }>(({ input }) =>
-        findOwner(runtime, side, { facts: input.facts, assignedTo: hand.work(input.seq).entry.assignedTo }),
-      ),
+      findOwner: fromPromise<Route, { readonly seq: JournalSeq; readonly facts: UpdateFacts }>(({ input }) => {
+        const { entry, update } = hand.work(input.seq);
+        return findOwner(runtime, side, {
+          facts: input.facts,
+          assignedTo: entry.assignedTo,
+          isPress: pressOf(update) !== null,
+          isBehind: hand.isBehind(input.seq),
+        });
+      }),
       forwardUpdate: fromPromise<ForwardAnswer, ForwardInput>(async ({ input }) => {
         let answer: ForwardAnswer | null = null;
         try {
@@ -202,6 +236,7 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, hand: Hand) 
         // Whoever asks to be paired is on disk before the message is gone from the journal.
         if (input.reason === unpairedReason && (await noteAsker(runtime, input.epoch, { facts, update })) === "fenced")
           return { kind: "fenced" };
+        if (input.reason === pressReason) onPress(update);
         // What it tells of a thread, or of our chat, is on disk before it is gone from the journal.
         const move = facts.isChatMove ? moveToldBy(update) : null;
         if (move !== null && (await noteMove(runtime, move, input.epoch)).kind === "fenced") return { kind: "fenced" };

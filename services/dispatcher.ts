@@ -16,6 +16,7 @@ import type { Audience, UpdateFacts } from "../machines/updates.rules.ts";
 import { AwayNotices } from "./away.ts";
 import { provideDelivery } from "./delivery.ts";
 import type { LeaderSide } from "./delivery.ts";
+import { Choosers } from "./choosers.ts";
 import { Hand, laneMax } from "./hand.ts";
 import type { JournalEntry } from "./ports.ts";
 import { readAudience } from "./pairing.ts";
@@ -67,6 +68,7 @@ class Dispatcher {
   private readonly onFenced: () => void;
   private readonly hand = new Hand();
   private readonly away: AwayNotices;
+  private readonly choosers: Choosers;
   private readonly machine: ReturnType<typeof provideDelivery>;
   /** Lanes whose head was not taken lately, and how often in a row: their pauses grow. */
   private readonly refusals = new Map<Lane, number>();
@@ -90,7 +92,23 @@ class Dispatcher {
     this.onFenced = leadership.onFenced;
     this.sinceMs = runtime.ports.stage.clock.nowMs();
     this.away = new AwayNotices(runtime, leadership.epoch);
-    this.machine = provideDelivery(runtime, side, this.hand);
+    this.choosers = new Choosers(runtime, side, {
+      epoch: this.epoch,
+      waitingIn: (lanes) => this.hand.unownedIn(lanes),
+      onMoved: (lanes, seqs) => {
+        this.hand.endChoice(lanes, seqs);
+        this.look();
+      },
+      onFenced: () => {
+        this.fence();
+      },
+    });
+    this.machine = provideDelivery(runtime, side, {
+      hand: this.hand,
+      onPress: (update) => {
+        this.choosers.press(update);
+      },
+    });
   }
 
   /** Looks at the whole journal, now or after the look under way. */
@@ -101,12 +119,14 @@ class Dispatcher {
   seatChanged(seat: SeatKey): void {
     const target = this.side.seats.sitterOf(seat)?.thread.target ?? null;
     this.hand.seatChanged(seat, target === null ? null : laneOfThread(target));
+    this.choosers.seatsChanged();
     this.look();
   }
 
   stop(): void {
     this.isStopped = true;
     this.runtime.ports.stage.clock.clearTimeout(this.timer);
+    this.choosers.stop();
     this.hand.stop();
   }
 
@@ -151,9 +171,14 @@ class Dispatcher {
     else this.left = due === "all" ? nothingDue : without(this.left, due);
     this.leave(due === "all" ? except : except.filter((lane) => due.has(lane)));
     if (limit <= 0) return;
-    const heads = await this.runtime.ports.store.journal.heads({ except, only, perLane, limit });
-    if (heads.length >= limit) this.left = "all";
-    this.leave(lanesOf(heads, perLane));
+    const { journal } = this.runtime.ports.store;
+    const first = await journal.heads({ except, only, perLane, limit });
+    if (first.length >= limit) this.left = "all";
+    this.leave(lanesOf(first, perLane));
+    // Read by itself: what waits for a choice must not fill the place of what can be delivered.
+    const unowned = due === "all" && room > 0 ? this.hand.unownedLanes() : [];
+    const behind = unowned.length === 0 ? [] : await journal.heads({ except: [], only: unowned, perLane, limit });
+    const heads = [...first, ...behind];
     // Read after the entries: whoever lost the pairing before one of them came is not obeyed.
     const audience = heads.length === 0 ? null : await readAudience(this.runtime);
     for (const entry of heads) this.begin(entry, audience);
@@ -198,11 +223,15 @@ class Dispatcher {
   }
 
   private onFact({ lane, seq }: JournalEntry, fact: DeliveryFact): void {
+    this.choosers.onDelivery(seq, fact.type);
     // Another leader has the journal: nothing here may be started any more.
     if (fact.type === "delivery.fenced") this.fence();
     if (fact.type === "delivery.waiting") {
       this.hand.park(seq, fact.seat);
       this.away.tell(this.hand.work(seq));
+    } else if (fact.type === "delivery.unowned") {
+      this.hand.awaitChoice(seq, fact.isAsked);
+      this.choosers.unowned(this.hand.work(seq), fact.isAsked);
     } else if (fact.type !== "delivery.returned") this.refusals.delete(lane);
     else if (fact.refusals > 0) this.refusals.set(lane, fact.refusals);
   }

@@ -5,9 +5,9 @@
  * Does not own: what becomes of an update (`machines/delivery.machine.ts`), the journal's order.
  *
  * Invariants: within a lane nothing is sent before everything ahead of it is; a lane whose first update is in trouble gets
- * no further ones; a delivery that waits, for a seat, for its turn, for its next try, takes no place from others; one that waits
- * for a seat is woken by that seat alone; however many lanes are stuck, as long as they are fewer than half the places every
- * other lane has one, and what is urgent in a stuck one has places of its own.
+ * no further ones; a delivery that waits, for a seat, for its turn, for its next try, takes no place from others; one that
+ * waits for a seat is woken by that seat alone, one that waits for a choice by every seat; however many lanes are stuck, as
+ * long as they are fewer than half the places every other lane has one, and what is urgent in a stuck one has its own places.
  */
 import type { Actor } from "xstate";
 import type { deliveryMachine } from "../machines/delivery.machine.ts";
@@ -45,6 +45,8 @@ interface Held extends Work {
   /** Nothing of it is under way: its time, its turn or its seat has not come. */
   isWaiting: boolean;
   parkedOn: SeatKey | null;
+  /** Nobody has its thread: it waits for the user's choice, or for what decides about something ahead of it. */
+  choice: "none" | "asked" | "behind";
   turn: ((turn: Turn) => void) | null;
 }
 
@@ -88,10 +90,10 @@ export class Hand {
     return this.activeCount >= sharedAbove;
   }
 
-  /** The operator has moved an entry that waits here for its old seat: that wait is over. */
+  /** An entry that waits here for its old seat, or for a choice, has been moved: that wait is over. */
   endMoved({ seq, lane }: JournalEntry): void {
     const held = this.bySeq.get(seq);
-    if (held === undefined || held.parkedOn === null || held.entry.lane === lane) return;
+    if (held === undefined || held.entry.lane === lane || (held.parkedOn === null && !isUnowned(held))) return;
     this.remove(seq, false);
     held.delivery.stop();
   }
@@ -120,6 +122,7 @@ export class Hand {
       keepsOrder: true,
       isWaiting: false,
       parkedOn: null,
+      choice: "none",
       turn: null,
     };
     const lane = this.lanes.get(work.entry.lane) ?? { works: [] };
@@ -174,6 +177,41 @@ export class Hand {
     this.holdBack(held);
   }
 
+  /** Its delivery waits for the user's choice: it gives its place to others. */
+  awaitChoice(seq: JournalSeq, isAsked: boolean): void {
+    const held = this.bySeq.get(seq);
+    if (held === undefined) return;
+    held.choice = isAsked ? "asked" : "behind";
+    this.setWaiting(held, true);
+    this.holdBack(held);
+  }
+
+  /** What waits for a choice in these lanes, in their order. */
+  unownedIn(lanes: readonly Lane[]): readonly Work[] {
+    return lanes.flatMap((lane) => (this.lanes.get(lane)?.works ?? []).filter(isUnowned));
+  }
+
+  /** Lanes in which something waits for a choice: what comes behind it may be asked about, too. */
+  unownedLanes(): readonly Lane[] {
+    return [...this.lanes].flatMap(([lane, { works }]) => (works.some(isUnowned) ? [lane] : []));
+  }
+
+  /** The choice was made: these entries are in none of these lanes any more, and whatever is known of them is old. */
+  endChoice(lanes: readonly Lane[], seqs: readonly JournalSeq[]): void {
+    for (const seq of seqs) {
+      const held = this.bySeq.get(seq);
+      if (held === undefined || !lanes.includes(held.entry.lane)) continue;
+      this.remove(seq, false);
+      held.delivery.stop();
+    }
+  }
+
+  /** Whether something earlier of its lane is in hand. */
+  isBehind(seq: JournalSeq): boolean {
+    const held = this.held(seq);
+    return this.laneOf(held).works[0] !== held;
+  }
+
   /** Takes an update whose delivery is over out of the hand. `isTaken`: what is behind it may go on. */
   remove(seq: JournalSeq, isTaken: boolean): void {
     const held = this.bySeq.get(seq);
@@ -187,6 +225,9 @@ export class Hand {
     lane.works.splice(lane.works.indexOf(held), 1);
     if (lane.works.length === 0) this.lanes.delete(held.entry.lane);
     else this.giveTurns(lane);
+    // It waited for what is gone by now: it looks anew whose it is.
+    const [first] = lane.works;
+    if (first?.choice === "behind") first.delivery.send({ type: "seats.changed" });
   }
 
   /** Tells everything under way, and what waits for this seat or in this lane, that a seat changed hands. */
@@ -259,4 +300,5 @@ export class Hand {
   }
 }
 
+const isUnowned = ({ choice }: Held): boolean => choice !== "none";
 const isOpen = (works: readonly Held[]): boolean => works.length < laneMax && works.every((held) => held.isSent);

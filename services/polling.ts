@@ -9,8 +9,9 @@ import type { UpdateId } from "../machines/ids.ts";
 import { lane } from "../machines/ids.ts";
 import { pollingMachine } from "../machines/polling.machine.ts";
 import type { AdmitAnswer, AdmitRequest, FetchAnswer, FetchRequest } from "../machines/polling.machine.ts";
+import { pressOf } from "../machines/reroute.rules.ts";
 import { isUrgentUpdate } from "../machines/shape.rules.ts";
-import { allowedUpdates, laneOf, readUpdate, urgentLaneOf } from "../machines/updates.rules.ts";
+import { allowedUpdates, laneOf, pressLaneOf, readUpdate, urgentLaneOf } from "../machines/updates.rules.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { AdmittedUpdate, CallOutcome } from "./ports.ts";
 import type { Runtime } from "./runtime.ts";
@@ -52,9 +53,10 @@ function readAnswer(outcome: CallOutcome, jitter: number): FetchAnswer {
 function asAdmitted(id: UpdateId, update: unknown): AdmittedUpdate {
   const facts = readUpdate(update);
   const ordinary = facts === null ? lane("none") : laneOf(facts);
+  const beside = isUrgentUpdate(update) ? urgentLaneOf : pressOf(update) === null ? null : pressLaneOf;
   return {
     updateId: id,
-    lane: isUrgentUpdate(update) ? urgentLaneOf(ordinary) : ordinary,
+    lane: beside?.(ordinary) ?? ordinary,
     body: JSON.stringify(update),
   };
 }

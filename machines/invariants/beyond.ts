@@ -202,6 +202,16 @@ export const elsewhere: readonly Elsewhere[] = [
     checks: ["test/unit/store/contract-work.ts", "test/unit/wire/forwarding.test.ts"],
   },
   {
+    ids: ["updates/Q-70", "updates/Q-71"],
+    sentence:
+      "What the user has chosen for is moved in one write and never again, and its thread is deleted only when all of it was taken elsewhere.",
+    checks: [
+      "test/unit/machines/reroute.machine.test.ts",
+      "test/unit/store/contract-reroute.ts",
+      "test/unit/wire/choosers.test.ts",
+    ],
+  },
+  {
     ids: ["updates/Q-81", "updates/Q-83", "updates/Q-86"],
     sentence:
       "A reaction touches only its own category and its own item, and what leaves the queue without a turn is settled.",
@@ -283,7 +293,8 @@ export const superseded: readonly Superseded[] = [
   },
   {
     ids: ["threads/S-82"],
-    instead: "A message in a thread that nobody has deletes nothing, under any epoch.",
+    instead:
+      "A message in a thread that nobody has deletes nothing: the user is asked whose it shall be, and the thread goes once everything in it was taken elsewhere.",
   },
   {
     ids: ["threads/S-89", "threads/OP-30"],
@@ -348,11 +359,6 @@ export const superseded: readonly Superseded[] = [
     instead: "Nobody is paired by writing: the user is configured, or approved by the operator with a code.",
   },
   {
-    ids: ["updates/Q-70", "updates/Q-71"],
-    instead:
-      "Nothing is rerouted by deleting a thread: what belongs to nobody waits, then is set aside, and the thread is the operator’s to delete.",
-  },
-  {
     ids: ["updates/Q-85", "updates/Q-88"],
     instead:
       "There are no sessions inside a process: an instance that ends gives back what it has in hand, and its timers end with its charts.",
@@ -385,6 +391,16 @@ export const superseded: readonly Superseded[] = [
     ids: ["updates/T-32"],
     instead:
       "Nobody intercepts updates before they are routed: a handler ends one by its word, and only under its acquisition.",
+  },
+  {
+    ids: ["updates/T-46", "updates/T-48", "updates/T-49"],
+    instead:
+      "No leader takes a thread because something is written there: it has its own, or gets one by itself, and the user is asked whose the words shall be. Nothing is probed for that.",
+  },
+  {
+    ids: ["updates/T-53"],
+    instead:
+      "A choice moves words to an agent's thread, never an agent to another thread: that is the operator's to do, with partyline threads.",
   },
   {
     ids: ["updates/T-61", "updates/T-62"],

@@ -46,7 +46,7 @@ export interface RedirectRequest {
 /**
  * Everything unclaimed of the one thread has become the other's, each entry at its place in the journal's order and with a
  * body that names that thread: in one transaction, all of it or nothing; `seqs` says which. `absent`: nobody is registered
- * there. `nothing`: nothing of `from` waits.
+ * there. `nothing`: nothing of `from` waits, or `from` is some seat's, which gets it itself.
  */
 export type RedirectOutcome =
   { readonly kind: "redirected"; readonly seqs: readonly JournalSeq[] } | { readonly kind: "absent" | "nothing" };

@@ -1,6 +1,7 @@
 /** C12: a start that "drains" with offset -1 makes Telegram forget every pending update but the last. */
 import { expect, test } from "vitest";
 import { messageUpdate, threads } from "../support/line/fixtures.ts";
+import type { Line } from "../support/line/line.ts";
 import { useLines } from "../support/line/use-line.ts";
 import { until } from "../support/line/waiting.ts";
 
@@ -36,13 +37,38 @@ test("C12 five updates that waited are delivered once over start, hand-over, sto
   expect(drops).toEqual([]);
 });
 
-test("C12 on a line that nobody used before, a backlog whose thread nobody owns is set aside for the operator, not skipped", async () => {
+test("C12 updates/T-47 on a line that nobody used before, a backlog whose thread nobody owns is kept, and goes to whom the user chooses", async () => {
   const line = await open({ threads: [{ threadId: 77, name: "old" }] });
-  // Nobody owns thread 77: its messages become dead letters, kept for the operator, not forgotten.
   const ids = [810_000_050, 810_000_051];
   for (const id of ids) line.control.rawUpdate({ update: messageUpdate(id, 77, `u${id}`) });
-  await line.startAll(["L"]);
-  await until("the backlog is journaled and ended", () => line.control.state().queue.length === 0);
-  await until("nothing waits", () => line.openUpdates().length === 0);
-  expect((await line.status()).journal).toEqual({ waiting: 0, claimed: 0, deadLetters: 2 });
+  const [leader, other] = await line.startAll(["L", "FA"]);
+  const buttons = () => questionsIn(line).flatMap(({ data }) => data);
+  const forOther = () => buttons().find((data) => data.endsWith(`:${String(other!.threadId)}`));
+  await until("the user can choose either agent", () => forOther() !== undefined);
+  expect((await line.status()).journal).toEqual({ waiting: 2, claimed: 0, deadLetters: 0 });
+
+  const { messageId } = questionsIn(line)[0]!;
+  const { updateId } = line.control.userPressesButton({ messageId, data: forOther() ?? "" });
+  await line.settled([...ids, updateId ?? 0]);
+  await until("the other one has it", () => other!.texts.length === 2);
+  expect(other!.texts).toEqual(ids.map((id) => `u${id}`));
+  expect(leader!.texts).toEqual([]);
+  await until("the emptied thread is gone", () => line.control.transcript().some(isDeletionOf(77)));
+  expect(new Set(questionsIn(line).map(({ messageId: id }) => id)).size).toBe(1);
+  expect((await line.status()).journal).toEqual({ waiting: 0, claimed: 0, deadLetters: 0 });
 });
+
+type Call = ReturnType<Line["control"]["transcript"]>[number];
+const isDeletionOf = (thread: number) => (call: Call) =>
+  call.method === "deleteForumTopic" && Number(call.payload["message_thread_id"]) === thread;
+
+/** Messages with buttons as they were sent and renewed, with the data of their buttons. */
+const questionsIn = (line: Line) =>
+  line.control.transcript().flatMap(({ payload, outcome }) => {
+    const markup = payload["reply_markup"];
+    if (markup === undefined || outcome.kind !== "answered") return [];
+    const { result } = outcome.body as { readonly result: { readonly message_id: number } }; // of a message
+    const messageId = result.message_id;
+    const data = [...JSON.stringify(markup).matchAll(/reroute:[0-9a-z.]+:[0-9]+/g)].map(([found]) => found);
+    return [{ messageId, data }];
+  });

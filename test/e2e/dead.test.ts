@@ -1,7 +1,7 @@
 /** `partyline dead`, as an operator uses it. */
 import { expect, test } from "vitest";
 import type { DeadLetter } from "../../index.ts";
-import { messageUpdate } from "../support/line/fixtures.ts";
+import { editUpdate } from "../support/line/fixtures.ts";
 import type { Line } from "../support/line/line.ts";
 import { useLines } from "../support/line/use-line.ts";
 import { until } from "../support/line/waiting.ts";
@@ -10,11 +10,11 @@ const open = useLines();
 const nobodysThread = 77;
 const ids = [810_000_301, 810_000_302, 810_000_303];
 
-/** A line on which three messages came into a thread that nobody has. */
+/** A line on which three messages were changed in a thread that nobody has: nobody can be asked whose an edit is. */
 async function withThreeSetAside(): Promise<Line> {
   const line = await open();
   await line.startAll(["L"]);
-  for (const id of ids) line.control.rawUpdate({ update: messageUpdate(id, nobodysThread, `letter ${id}`) });
+  for (const id of ids) line.control.rawUpdate({ update: editUpdate(id, nobodysThread, `letter ${id}`) });
   await until("all are set aside", async () => (await letters(line)).length === ids.length);
   return line;
 }
@@ -37,7 +37,7 @@ test("updates/OP-24 dead list tells of each letter why, how old, which thread, h
   const list = await letters(line);
   expect(list.map(({ updateId }) => updateId)).toEqual(ids);
   expect(list[0]).toMatchObject({
-    kind: "message",
+    kind: "edited_message",
     threadId: nobodysThread,
     threadName: null,
     text: `letter ${ids[0]}`,
@@ -49,7 +49,10 @@ test("updates/OP-24 dead list tells of each letter why, how old, which thread, h
   const { code, output } = await dead(line, "list");
   expect(code).toBe(0);
   expect(output).toMatch(
-    new RegExp(`^ {2}${list[0]!.id} +message, thread 77, \\d+ s old: no instance owns this thread; never tried$`, "m"),
+    new RegExp(
+      `^ {2}${list[0]!.id} +edited_message, thread 77, \\d+ s old: no instance owns this thread; never tried$`,
+      "m",
+    ),
   );
   expect(output).toContain(`"letter ${ids[2]}"`);
 });
@@ -67,9 +70,10 @@ test("dead retry gives each letter to its thread's owner exactly once, however o
   const all = await dead(line, "retry", "--all", "--json");
   expect(all.code, all.output).toBe(0);
   await line.settled(ids);
-  await until("all were given", () => owner.texts.length === 3);
-  expect(owner.texts.filter((text) => text === `letter ${ids[1]}`)).toHaveLength(1);
-  expect([...owner.texts].sort()).toEqual(ids.map((id) => `letter ${id}`));
+  const given = () => owner.updates.map(({ update }) => update.edited_message?.text ?? "");
+  await until("all were given", () => given().length === 3);
+  expect(given().filter((text) => text === `letter ${ids[1]}`)).toHaveLength(1);
+  expect(given().sort()).toEqual(ids.map((id) => `letter ${id}`));
   // The id is the same for every delivery of an update.
   expect(owner.updates.find(({ update }) => update.update_id === ids[0])?.id).toBe(first!.id);
 

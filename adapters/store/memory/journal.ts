@@ -118,7 +118,8 @@ export function journalStore(handle: MemoryHandle): JournalStore {
           ({ ended, thread }) => ended === null && thread !== null && sameTarget(thread.target, to),
         );
         if (!isSitting) return { kind: "absent" } as const;
-        const waiting = waitingIn(db, from);
+        const isBound = [...db.bindings.values()].some(({ thread }) => sameTarget(thread.target, from));
+        const waiting = isBound ? [] : waitingIn(db, from);
         if (waiting.length === 0) return { kind: "nothing" } as const;
         for (const open of waiting) {
           const { lane, body } = open.entry;

@@ -59,6 +59,7 @@ export const journalSql = {
   waitingIn: `SELECT ${entryColumns} FROM updates AS u INDEXED BY updates_unclaimed
     WHERE u.claim_acquisition IS NULL AND u.lane IN (?, ?) ORDER BY u.seq`,
   isSitting: "SELECT 1 FROM registrations WHERE chat_id = ? AND thread_id = ? AND ended IS NULL",
+  isBound: "SELECT 1 FROM bindings WHERE chat_id = ? AND thread_id = ?",
   redirect: "UPDATE updates SET lane = ?, body = ?, assigned_seat = NULL WHERE seq = ?",
   isEndable: `SELECT 1 FROM updates AS u WHERE u.seq = ? AND (u.claim_acquisition IS NULL OR NOT EXISTS (
       SELECT 1 FROM registrations AS r
@@ -172,7 +173,8 @@ export function journalStore(connection: Connection): JournalStore {
       writeAsLeader(connection, epoch, () => {
         if (connection.sql(journalSql.isSitting).get(to.chatId, to.threadId) === undefined)
           return { kind: "absent" } as const;
-        const waiting = waitingIn(connection, from);
+        const isBound = connection.sql(journalSql.isBound).get(from.chatId, from.threadId) !== undefined;
+        const waiting = isBound ? [] : waitingIn(connection, from);
         if (waiting.length === 0) return { kind: "nothing" } as const;
         for (const { seq, lane, body } of waiting)
           connection

@@ -27,6 +27,12 @@ export const messageUpdate = (updateId: number, threadId: number, text: string) 
   },
 });
 
+/** The owner changes a message of theirs in a thread. */
+export function editUpdate(updateId: number, threadId: number, text: string) {
+  const { message } = messageUpdate(updateId, threadId, text);
+  return { update_id: updateId, edited_message: { ...message, edit_date: date + 1 } };
+}
+
 /** A button pressed by the owner under a message of a thread. */
 export const callbackUpdate = (updateId: number, threadId: number, messageId: number) => ({
   update_id: updateId,

@@ -25,6 +25,7 @@ const recipient = { kind: "follower", instanceId: rival, generation: generation(
 const toFollower: Route = { kind: "seat", seat: mySeat, recipient };
 const toAbsent: Route = { kind: "seat", seat: mySeat, recipient: { kind: "absent" } };
 const nobody: Route = { kind: "nobody", reason: "no thread" };
+const unowned: Route = { kind: "unowned", isAsked: true, reason: "nobody has it" };
 const refusal = { kind: "refused", reason: "stale" } as const;
 const unknown = { kind: "unknown", reason: "cut" } as const;
 
@@ -32,6 +33,7 @@ const returned = (refusals: number) => ({ type: "delivery.returned", refusals })
 
 const forwarding = () => start().answer("findOwner", toFollower);
 const awaiting = () => start().answer("findOwner", toAbsent);
+const choosing = () => start().answer("findOwner", unowned);
 const pausing = () => forwarding().answer("forwardUpdate", refusal);
 
 describe("authorisation, before any effect (updates/OP-33)", () => {
@@ -152,6 +154,12 @@ describe("routing", () => {
     expect(start().answer("findOwner", route).state).toBe(state);
   });
 
+  it("looks again when nobody had the thread and a seat changed hands meanwhile: somebody may have it now", () => {
+    const delivery = overtaken().answer("findOwner", unowned);
+    expect(delivery.state).toBe("trying.routing.current");
+    expect(delivery.facts).toEqual([]);
+  });
+
   it("forgets that something changed once it looks anew", () => {
     const delivery = overtaken().fail("findOwner").after("refusalPause");
     expect(delivery.state).toBe("trying.routing.current");
@@ -168,6 +176,28 @@ describe("waiting for a seat", () => {
     const delivery = awaiting().after("patience");
     expect(delivery.requests).toEqual({
       deadLetterUpdate: { epoch: 4, seq: 9, reason: "nobody took it for 24 hours" },
+    });
+  });
+});
+
+describe("waiting for the user's choice", () => {
+  it("updates/T-47: keeps what belongs to a thread that nobody has, and says whether somebody is to be asked", () => {
+    expect(choosing().state).toBe("trying.awaitingChoice");
+    expect(choosing().requests).toEqual({});
+    expect(choosing().facts).toEqual([{ type: "delivery.unowned", isAsked: true }]);
+    const behind = start().answer("findOwner", { ...unowned, isAsked: false });
+    expect(behind.facts).toEqual([{ type: "delivery.unowned", isAsked: false }]);
+  });
+
+  it("gives the update back when a seat changed hands, and once a minute: somebody may have the thread by then", () => {
+    expect(choosing().timers).toEqual({ choiceInterval: 60_000, patience });
+    expect(choosing().send({ type: "seats.changed" }).latest).toEqual([returned(0)]);
+    expect(choosing().after("choiceInterval").latest).toEqual([returned(0)]);
+  });
+
+  it("sets the update aside when nobody was chosen for it", () => {
+    expect(choosing().after("patience").requests).toEqual({
+      deadLetterUpdate: { epoch: 4, seq: 9, reason: "nobody has it" },
     });
   });
 });

@@ -59,11 +59,22 @@ describe("asking", () => {
     const guided = () => start().answer("showChooser", { kind: "guided" });
     expect(guided().send(seatsChanged).state).toBe("choosing.asking");
     expect(guided().after("showInterval").state).toBe("choosing.asking");
+    // That was promised, so it is no matter of half an hour.
+    expect(guided().timers).toEqual({ showInterval: 5_000 });
+  });
+
+  it("asks nothing any more once some seat has the thread, and takes the question away", () => {
+    const reroute = waiting().send(seatsChanged).after("showInterval").answer("showChooser", { kind: "owned" });
+    expect(reroute.requests).toEqual({ dismissChooser: { epoch: 4, source, message: question } });
+    expect(start().answer("showChooser", { kind: "owned" }).status).toBe("done");
   });
 
   it("asks again what was certainly not shown", () => {
-    expect(start().answer("showChooser", { kind: "failed" }).after("showInterval").state).toBe("choosing.asking");
-    expect(start().fail("showChooser").state).toBe("choosing.pausing");
+    const reroute = start().answer("showChooser", { kind: "failed" });
+    expect(reroute.timers).toMatchObject({ showPause: 5_000 });
+    expect(reroute.after("showPause").fail("showChooser").timers).toMatchObject({ showPause: 10_000 });
+    for (let n = 0; n < 9; n += 1) reroute.after("showPause").fail("showChooser");
+    expect(reroute.timers).toMatchObject({ showPause: 300_000 });
   });
 
   it("renews the buttons of a question that stands, at most every 5 s", () => {
@@ -106,7 +117,7 @@ describe("asking", () => {
 describe("a choice", () => {
   it("updates/T-51: gives everything that waits to that thread, in one write", () => {
     expect(moving().requests).toEqual({ moveContent: { epoch: 4, source, to } });
-    expect(delivering().facts).toEqual([said("moved"), { type: "reroute.moved", to }]);
+    expect(delivering().facts).toEqual([said("moved"), { type: "reroute.moved", to, seqs: [one, two] }]);
     expect(delivering().state).toBe("delivering");
   });
 
@@ -210,8 +221,7 @@ describe("the question itself", () => {
   });
 
   it("that was never shown needs no taking away", () => {
-    const guided = start().answer("showChooser", { kind: "guided" });
-    expect(guided.after("lifetime").status).toBe("done");
+    expect(waiting(null).after("lifetime").status).toBe("done");
   });
 });
 

@@ -33,10 +33,17 @@ describe("what is written in a thread that nobody has", () => {
 
   it.each([
     ["is about to be somebody's", { isBeingBound: true }],
-    ["has something earlier that waits, whatever this is", { isBehind: true, facts: { routed: "edited_message" } }],
+    [
+      "has something earlier that waits, and this is no message",
+      { isBehind: true, facts: { routed: "edited_message" } },
+    ],
     ["is about to be somebody's although it was deleted", { isBeingBound: true, isDeleted: true }],
   ] as const)("waits without a question when the thread %s", (_, differs) => {
     expect(judgeStrange(seen(differs))).toEqual({ kind: "wait" });
+  });
+
+  it("is asked about by itself, too, when something earlier waits: there is one question for all of it", () => {
+    expect(judgeStrange(seen({ isBehind: true }))).toEqual({ kind: "ask" });
   });
 
   it.each(["edited_message", "callback_query", "message_reaction"] as const)(

@@ -77,6 +77,14 @@ export function rerouteContract(make: () => Promise<Harness>): void {
     expect(await heads()).toEqual(before);
   });
 
+  test("nothing is taken from a thread that some seat has by now: that seat gets it", async ({ store }) => {
+    const { epoch, heads, redirect } = await waiting(store);
+    const before = await heads();
+    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(2, 77) });
+    expect(await redirect()).toEqual({ kind: "nothing" });
+    expect(await heads()).toEqual(before);
+  });
+
   test("what is in somebody's hand stays there", async ({ store }) => {
     const { redirect } = await waiting(store);
     await store.work.claim({ ...the.plainly, updateId: updateId(1), claimant: the.claimant(1, 1, "g1", "a1") });

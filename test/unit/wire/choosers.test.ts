@@ -1,0 +1,225 @@
+/** What is written in a thread that nobody has: kept, asked about once, given to whoever was chosen, once. */
+import { expect, test } from "vitest";
+import { seatKey, threadId } from "../../../machines/ids.ts";
+import { pressWords } from "../../../machines/reroute.rules.ts";
+import { seated, startLeader } from "../../support/wire/leader.ts";
+import type { LeaderWorld, PeerOptions } from "../../support/wire/leader.ts";
+import {
+  buttonFor,
+  buttonsOf,
+  deletions,
+  edit,
+  journalOf,
+  nothingWaits,
+  press,
+  said,
+  strange,
+  toldAfter,
+  write,
+} from "../../support/wire/choosing.ts";
+import { take, textsOf } from "../../support/wire/writing.ts";
+import type { Peer } from "../../support/wire/writing.ts";
+
+/** A leader, and a follower that takes what it is given as ours do. */
+async function line(options: PeerOptions = {}) {
+  const world = await startLeader();
+  const peer = await seated(world, options);
+  peer.answer = (request) => ("delivery" in request ? take(world, peer, request) : {});
+  const own = (await world.store.threads.view()).bindings.find(({ thread }) => thread.target.threadId !== peer.thread);
+  return { world, peer, own: Number(own?.thread.target.threadId) };
+}
+
+/** The same, asked about a message. */
+async function asked(text = "hello", options: PeerOptions = {}) {
+  const at = await line(options);
+  const id = write(at.world, text);
+  await at.world.clock.advance(100);
+  return { ...at, id };
+}
+
+const threadIn = ({ received }: Peer): readonly unknown[] =>
+  received.flatMap((each) =>
+    each.kind === "leader.forwardMessage" ? [(each.message as { message_thread_id?: number }).message_thread_id] : [],
+  );
+const handedTexts = ({ handed }: LeaderWorld): readonly unknown[] =>
+  handed.map(({ update }) => (update as { readonly message?: { readonly text?: string } }).message?.text);
+
+test("updates/T-47: it waits, and the user is asked in that thread, with a button for each agent that is there", async () => {
+  const { world, peer, own, id } = await asked();
+  const [question, ...more] = said(world);
+  expect(more).toEqual([]);
+  expect(question?.payload).toMatchObject({ reply_parameters: { message_id: id } });
+  expect(buttonsOf(question!).map(({ callback_data: data }) => Number(data.split(":")[2]))).toEqual([own, peer.thread]);
+  expect(await journalOf(world)).toEqual({ waiting: 1, claimed: 0, deadLetters: 0 });
+  expect([textsOf(peer), world.handed]).toEqual([[], []]);
+  // Whatever more is written there belongs to the same question.
+  write(world, "and more");
+  await world.clock.advance(61_000);
+  expect(said(world)).toHaveLength(1);
+});
+
+test("updates/OP-34, Q-70, Q-71: a press gives everything to that agent, once and in order; then the emptied thread goes", async () => {
+  const { world, peer } = await asked("one");
+  write(world, "two");
+  await world.clock.advance(100);
+  const query = press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(1_000);
+  expect(textsOf(peer)).toEqual(["one", "two"]);
+  // It answers where it is.
+  expect(threadIn(peer)).toEqual([peer.thread, peer.thread]);
+  expect(toldAfter(world, query)).toEqual([pressWords.moved]);
+  expect(deletions(world)).toEqual([strange]);
+  await world.clock.advance(61_000);
+  expect(textsOf(peer)).toHaveLength(2);
+  expect(await journalOf(world)).toEqual(nothingWaits);
+  expect(world.handed).toEqual([]);
+});
+
+test("a press for the leader's own agent hands it out here", async () => {
+  const { world, own } = await asked();
+  press(world, buttonFor(world, own));
+  await world.clock.advance(1_000);
+  expect(handedTexts(world)).toEqual(["hello"]);
+  expect(deletions(world)).toEqual([strange]);
+  expect(await journalOf(world)).toEqual(nothingWaits);
+});
+
+test("a command is asked about by its name, and one that must not wait waits no less", async () => {
+  const { world, peer } = await asked("/status");
+  expect(said(world)[0]?.payload["text"]).toContain("/status");
+  write(world, "/stop");
+  await world.clock.advance(100);
+  press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(1_000);
+  expect([...textsOf(peer)].sort()).toEqual(["/status", "/stop"]);
+});
+
+test("updates/T-51, OP-40: an album is asked about once and stays together; what was refused goes to nobody else", async () => {
+  const { world, peer, own } = await line();
+  const usual = peer.answer;
+  let isRefused = false;
+  peer.answer = (request) => {
+    if ("delivery" in request && peer.received.length > 1 && !isRefused) {
+      isRefused = true;
+      return { ok: false, message: "The journal of the follower is full." };
+    }
+    return usual(request);
+  };
+  write(world, "one", { media_group_id: "album" });
+  write(world, "two", { media_group_id: "album" });
+  await world.clock.advance(1_100);
+  expect(said(world)).toEqual([]);
+  await world.clock.advance(200);
+  expect(said(world)).toHaveLength(1);
+  const [toPeer, toOwn] = [buttonFor(world, peer.thread), buttonFor(world, own)];
+  press(world, toPeer);
+  const again = press(world, toOwn);
+  await world.clock.advance(2_000);
+  expect(isRefused).toBe(true);
+  expect(toldAfter(world, again)).toEqual([pressWords.underWay]);
+  expect(textsOf(peer)).toEqual(["one", "two", "two"]);
+  expect(world.handed).toEqual([]);
+  expect(await journalOf(world)).toEqual(nothingWaits);
+});
+
+test("updates/T-52: when Telegram refuses to delete the thread a press tries that again, and nothing is sent a second time", async () => {
+  const { world, peer, own } = await asked();
+  world.telegram.answer("deleteForumTopic", () => ({
+    kind: "rejected",
+    error: { error_code: 400, description: "Bad Request: not enough rights" },
+  }));
+  const [toPeer, toOwn] = [buttonFor(world, peer.thread), buttonFor(world, own)];
+  press(world, toPeer);
+  await world.clock.advance(500);
+  const before = deletions(world).length;
+  expect(before).toBeGreaterThan(0);
+  const again = press(world, toOwn);
+  await world.clock.advance(500);
+  expect(toldAfter(world, again)).toEqual([pressWords.settled]);
+  expect(deletions(world).length).toBeGreaterThan(before);
+  expect([textsOf(peer), world.handed]).toEqual([["hello"], []]);
+  world.telegram.answer("deleteForumTopic", null);
+  await world.clock.advance(60_000);
+  expect((await world.store.cleanups.view()).cleanups).toEqual([]);
+});
+
+test("updates/T-50: the buttons of an earlier leadership have expired, and go; the question of now stands", async () => {
+  const { world, peer } = await asked();
+  const old = buttonFor(world, peer.thread).replace(/^reroute:[0-9a-z]+\./, "reroute:0.");
+  const query = press(world, old, undefined, 850);
+  await world.clock.advance(500);
+  expect(toldAfter(world, query)).toEqual([pressWords.expired]);
+  expect(world.telegram.of("deleteMessage").map(({ payload }) => payload["message_id"])).toEqual([850]);
+  expect([textsOf(peer), said(world).length]).toEqual([[], 1]);
+  press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(500);
+  expect(textsOf(peer)).toEqual(["hello"]);
+});
+
+test("an agent that has gone cannot be chosen: its button goes, and who presses it all the same is told so", async () => {
+  const { world, peer, own } = await asked();
+  const toPeer = buttonFor(world, peer.thread);
+  await world.clock.advance(5_500); // silent for too long
+  const query = press(world, toPeer);
+  await world.clock.advance(100);
+  expect(toldAfter(world, query)).toEqual([pressWords.gone]);
+  await world.clock.advance(6_000);
+  const [renewed] = [...world.telegram.of("editMessageReplyMarkup")].reverse();
+  expect(buttonsOf(renewed!).map(({ callback_data: data }) => Number(data.split(":")[2]))).toEqual([own]);
+  expect(await journalOf(world)).toMatchObject({ waiting: 1 });
+  press(world, buttonFor(world, own));
+  await world.clock.advance(500);
+  expect(handedTexts(world)).toEqual(["hello"]);
+});
+
+test("a stranger's press moves nothing, and an agent's own button is the agent's, whatever its data look like", async () => {
+  const { world, peer } = await asked();
+  const toPeer = buttonFor(world, peer.thread);
+  const query = press(world, toPeer, 666);
+  await world.clock.advance(500);
+  expect([toldAfter(world, query), textsOf(peer)]).toEqual([[], []]);
+  const sent = await peer.call("sendMessage", { chat_id: 7, message_thread_id: peer.thread, text: "?" });
+  const { message_id: own } = sent.result as { readonly message_id: number }; // as the scripted Telegram answers
+  press(world, toPeer, undefined, own);
+  await world.clock.advance(500);
+  expect(peer.received.map(({ kind }) => kind)).toEqual(["leader.forwardCallback"]);
+  expect(await journalOf(world)).toMatchObject({ waiting: 1 });
+});
+
+test("an edit goes where its message goes, behind it; one whose message is not here is set aside for the operator", async () => {
+  const { world, peer, id } = await asked();
+  edit(world, id, "hello there");
+  await world.clock.advance(500);
+  expect(await journalOf(world)).toEqual({ waiting: 2, claimed: 0, deadLetters: 0 });
+  press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(1_000);
+  expect(peer.received.map(({ kind }) => kind)).toEqual(["leader.forwardMessage", "leader.forwardEditedMessage"]);
+  for (const n of [1, 2, 3]) edit(world, 400 + n, "of long ago");
+  await world.clock.advance(1_000);
+  expect(await journalOf(world)).toEqual({ waiting: 0, claimed: 0, deadLetters: 3 });
+});
+
+test("once the thread is some seat's, that seat gets what waits there, and the question goes", async () => {
+  const { world, peer } = await asked();
+  const toPeer = buttonFor(world, peer.thread);
+  const { epoch } = await world.store.lease.read();
+  const [binding] = (await world.store.threads.view()).bindings.filter(
+    ({ thread }) => thread.target.threadId === peer.thread,
+  );
+  const thread = { ...binding!.thread, slot: "Z", target: { ...binding!.thread.target, threadId: threadId(strange) } };
+  await world.store.threads.bind({
+    epoch,
+    provisionId: null,
+    binding: { ...binding!, seat: seatKey("manual:owner-2002"), thread },
+  });
+  // Whoever chooses before anybody has noticed it is told that there is nothing to choose.
+  const query = press(world, toPeer);
+  await world.clock.advance(100);
+  expect(toldAfter(world, query)).toEqual([pressWords.expired]);
+  const late = await seated(world, { pid: 2002 });
+  await world.clock.advance(2_000);
+  expect(late.thread).toBe(strange);
+  expect([textsOf(late), textsOf(peer)]).toEqual([["hello"], []]);
+  expect(world.telegram.of("deleteMessage").map(({ payload }) => payload["chat_id"])).toEqual([7]);
+  expect(deletions(world)).toEqual([]);
+});
