@@ -72,9 +72,10 @@ export function storeAt({ pass }: CrashPoints, inner: Store): Store {
     <Request, Answer>(what: string, write: (request: Request) => Promise<Answer>) =>
     (request: Request): Promise<Answer> =>
       pass(what, () => write(request)) ?? never();
-  const { seats, registrations, threads, cleanups } = inner;
+  const { seats, registrations, threads, cleanups, journal } = inner;
   return {
     ...inner,
+    journal: { ...journal, redirect: point("journal.redirect", (r) => journal.redirect(r)) },
     seats: {
       ...seats,
       claim: point("seats.claim", (r) => seats.claim(r)),

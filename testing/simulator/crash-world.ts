@@ -4,16 +4,16 @@
  *
  * Owns: telling the story, the death, who starts again, what the chat must look like when everything has come to rest.
  * Does not own: the stories (their tests), counting effects (`crash-points.ts`), the charts, the services.
- * Checked at rest: the threads at Telegram are exactly the bound ones, exactly the seats that the story says have one, every
+ * Checked at rest: the bot's threads at Telegram are exactly the bound ones, exactly the seats that the story says have one, every
  * instance that runs has joined, and nothing is half done: no creation in doubt, no deletion due, no leftover.
  */
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
-import type { SeatKey, ThreadTarget } from "../../machines/ids.ts";
+import type { SeatKey, ThreadTarget, UpdateId } from "../../machines/ids.ts";
 import type { Store } from "../../services/ports.ts";
 import { createCallLedger } from "./bus-calls.ts";
 import { ExchangeNotes } from "./bus-exchanges.ts";
 import { startBusInstance, type BusInstance } from "./bus-instance.ts";
-import { createUpdateLedger } from "./bus-updates.ts";
+import { createUpdateLedger, type UpdateLedger } from "./bus-updates.ts";
 import { asTimerless, type HostClock } from "./clock.ts";
 import { createCrashPoints, storeAt, telegramAt, type CrashPoint, type CrashPoints } from "./crash-points.ts";
 import { createNetwork } from "./network.ts";
@@ -36,8 +36,16 @@ export interface CrashWorld {
   readonly has: (name: PlaceName) => boolean;
   /** Runs until it holds, at most so many simulated milliseconds; whether it does. */
   readonly until: (holds: () => boolean, limitMs: number) => Promise<boolean>;
+  /** What hosts were given, in order. */
+  readonly handed: readonly Handed[];
   readonly seatOf: (name: PlaceName) => SeatKey;
   readonly threadOf: (name: PlaceName) => ThreadTarget;
+}
+
+export interface Handed {
+  readonly updateId: UpdateId;
+  readonly to: PlaceName;
+  readonly redelivered: boolean;
 }
 
 export interface CrashStory {
@@ -88,12 +96,11 @@ class World implements CrashWorld {
   readonly store: Store;
   readonly telegram: TelegramWorld;
   readonly points: CrashPoints;
+  readonly handed: Handed[] = [];
   readonly #places: Readonly<Record<PlaceName, Place>>;
   readonly #network: ReturnType<typeof createNetwork>;
-  readonly #shared: Pick<
-    Parameters<typeof startBusInstance>[0],
-    "gate" | "ledger" | "calls" | "exchanges" | "threadGraceMs"
-  >;
+  readonly #shared: Pick<Parameters<typeof startBusInstance>[0], "gate" | "calls" | "exchanges" | "threadGraceMs">;
+  readonly #ledger: UpdateLedger;
   readonly #seats = new Map<PlaceName, SeatKey>();
 
   constructor({ story, at, together }: CrashOptions) {
@@ -103,14 +110,14 @@ class World implements CrashWorld {
     const { nowMs } = hand.scheduler;
     const calls = createCallLedger({ nowMs, isAlive, threadNow: (id) => id });
     this.telegram = createTelegramWorld(hand.scheduler, calls.seen);
-    const ledger = createUpdateLedger({ database, telegram: this.telegram, isAlive, nowMs });
+    this.#ledger = createUpdateLedger({ database, telegram: this.telegram, isAlive, nowMs });
     const exchanges = new ExchangeNotes({
       database,
       writes: () => 0,
       steps: hand.recorder.steps,
       isThreadGone: (id) => this.telegram.isGone(id),
     });
-    this.#shared = { gate: { throttledUntilMs: 0 }, ledger, calls, exchanges, threadGraceMs: story.threadGraceMs };
+    this.#shared = { gate: { throttledUntilMs: 0 }, calls, exchanges, threadGraceMs: story.threadGraceMs };
     this.#network = createNetwork({ ...hand, random: hand.random.split("network") });
     const place = (): Place => ({ host: hand.newHost(), isWanted: false, instance: null });
     this.#places = { L: place(), F: place() };
@@ -146,8 +153,17 @@ class World implements CrashWorld {
       serve: (handle) => handle,
       // What is judged here is how the story ends.
       isReady: () => true,
+      ledger: this.#ledgerOf(name),
       ...this.#shared,
     });
+  }
+
+  #ledgerOf(to: PlaceName): UpdateLedger {
+    const handed: UpdateLedger["handed"] = (updateId, id, redelivered) => {
+      this.handed.push({ updateId, to, redelivered });
+      this.#ledger.handed(updateId, id, redelivered);
+    };
+    return { ...this.#ledger, handed };
   }
 
   kill(name: PlaceName): void {
@@ -189,7 +205,8 @@ class World implements CrashWorld {
   /** What is not as it must be when everything has come to rest. */
   faults(ends: readonly PlaceName[]): readonly string[] {
     const { database, telegram } = this;
-    const living = telegram.threads().flatMap(({ id, isGone }) => (isGone ? [] : [id]));
+    // What the user made is theirs: whether it goes is the story's own matter.
+    const living = telegram.threads().flatMap(({ id, isGone, isUsers }) => (isGone || isUsers ? [] : [id]));
     const bound = [...database.bindings.values()].map(({ thread }) => Number(thread.target.threadId));
     const list = (ids: readonly number[]): string => [...ids].sort((a, b) => a - b).join(", ") || "none";
     const left = [

@@ -37,6 +37,15 @@ export interface SimulatedThread {
   readonly name: string;
   readonly isGone: boolean;
   readonly isClosed: boolean;
+  /** The user made it, not the bot. */
+  readonly isUsers: boolean;
+}
+
+/** A message of the bot that has buttons: their data, in order. */
+export interface Keyboard {
+  readonly messageId: number;
+  readonly threadId: number | null;
+  readonly data: readonly string[];
 }
 
 /** What a user may do to a thread. */
@@ -62,6 +71,12 @@ export interface TelegramWorld {
   hangUp(caller: Caller): void;
   /** A user writes, into a thread or beside all; null when the thread is gone. Returns the update's id. */
   write(threadId: number | null, text: string): number | null;
+  /** The user makes a thread; its id. */
+  open(name: string): number;
+  /** What stands in the chat with buttons, oldest first. */
+  readonly keyboards: () => readonly Keyboard[];
+  /** The user presses one of a message's buttons. Returns the update's id. */
+  press(keyboard: Keyboard, data: string): number;
   /** A user does something to a thread; all but a deletion is told by a service message. False when it cannot be done. */
   meddle(threadId: number, deed: UserDeed): boolean;
   readonly threads: () => readonly SimulatedThread[];
@@ -75,6 +90,7 @@ export const simulatedChatId = 7_000_001;
 const bot = { id: 4_242, is_bot: true, first_name: "Simulated", username: "simulated_bot", has_topics_enabled: true };
 const user = { id: simulatedChatId, is_bot: false, first_name: "User" };
 const chat = { id: simulatedChatId, type: "private", first_name: "User" };
+const iconColor = 7_322_096;
 const timeoutMaxS = 50;
 const futureSlack = 10;
 const repeatWindowMs = 500;
@@ -208,12 +224,12 @@ class Threads {
     return this.#byId.get(id)?.isClosed === true;
   }
 
-  add(id: number, name: string): void {
-    this.#byId.set(id, { id, name, isGone: false, isClosed: false });
+  add(id: number, name: string, isUsers: boolean): void {
+    this.#byId.set(id, { id, name, isGone: false, isClosed: false, isUsers });
   }
 
   /** Whether it changed anything. */
-  change(id: number, differs: Partial<Omit<SimulatedThread, "id">>): boolean {
+  change(id: number, differs: Partial<Omit<SimulatedThread, "id" | "isUsers">>): boolean {
     const thread = this.#byId.get(id);
     if (thread === undefined || thread.isGone) return false;
     const changed = { ...thread, ...differs };
@@ -237,6 +253,35 @@ class Threads {
   }
 }
 
+const dataIn = (markup: unknown): readonly string[] =>
+  [...JSON.stringify(markup).matchAll(/"callback_data":"([^"]+)"/g)].map(([, data]) => data ?? "");
+
+/** The messages with buttons. */
+class Keyboards {
+  readonly #byId = new Map<number, Keyboard>();
+
+  all(): readonly Keyboard[] {
+    return [...this.#byId.values()];
+  }
+
+  sent(messageId: number, threadId: number | null, payload: Payload): void {
+    const markup = payload["reply_markup"];
+    if (markup !== undefined) this.#byId.set(messageId, { messageId, threadId, data: dataIn(markup) });
+  }
+
+  renew(payload: Payload): CallOutcome {
+    const known = this.#byId.get(numberIn(payload, "message_id") ?? 0);
+    if (known === undefined) return rejection(400, "Bad Request: message to edit not found");
+    this.sent(known.messageId, known.threadId, payload);
+    return ok(true);
+  }
+
+  remove(payload: Payload): CallOutcome {
+    const isKnown = this.#byId.delete(numberIn(payload, "message_id") ?? 0);
+    return isKnown ? ok(true) : rejection(400, "Bad Request: message to delete not found");
+  }
+}
+
 /** What a deed changes, and what its service message tells; null = there is none. */
 function readDeed(deed: UserDeed): { readonly differs: Partial<SimulatedThread>; readonly told: Payload | null } {
   switch (deed.kind) {
@@ -251,12 +296,10 @@ function readDeed(deed: UserDeed): { readonly differs: Partial<SimulatedThread>;
   }
 }
 
-/** `onSent` hears of every message of the bot in the moment it stands in the chat. */
-export function createTelegramWorld(
-  scheduler: Scheduler,
-  onSent: (threadId: number | null, text: string) => void,
-): TelegramWorld {
-  const polls = new Polls(scheduler);
+type OnSent = (threadId: number | null, text: string) => void;
+
+/** The chat: its messages, and what the bot does there. */
+function createChat(scheduler: Scheduler, polls: Polls, onSent: OnSent) {
   let lastMessageId = 1_000;
   let sent = 0;
   const message = (threadId: number | null, content: Payload) => {
@@ -266,6 +309,7 @@ export function createTelegramWorld(
     return { message_id: lastMessageId, chat, date, ...place, ...content };
   };
   const threads = new Threads();
+  const keyboards = new Keyboards();
   const send = (payload: Payload): CallOutcome => {
     const threadId = numberIn(payload, "message_thread_id");
     if (threadId !== null && threads.living(payload) === null)
@@ -273,23 +317,38 @@ export function createTelegramWorld(
     if (threadId !== null && threads.isClosed(threadId)) return rejection(400, "Bad Request: TOPIC_CLOSED");
     sent += 1;
     onSent(threadId, textIn(payload, "text"));
-    return ok(message(threadId, { from: bot, text: payload["text"] }));
+    const stands = message(threadId, { from: bot, text: payload["text"] });
+    keyboards.sent(stands.message_id, threadId, payload);
+    return ok(stands);
+  };
+  const make = (name: string, by: typeof bot | typeof user): number => {
+    const service = message(null, { from: by, forum_topic_created: { name, icon_color: iconColor } });
+    const id = service.message_id;
+    threads.add(id, name, by === user);
+    polls.push({ message: { ...service, message_thread_id: id, is_topic_message: true } });
+    return id;
   };
   const methods: Readonly<Record<string, (payload: Payload) => CallOutcome>> = {
     getMe: () => ok(bot),
     getChat: () => ok(chat),
     sendMessage: send,
+    editMessageReplyMarkup: (payload) => keyboards.renew(payload),
+    deleteMessage: (payload) => keyboards.remove(payload),
     createForumTopic(payload) {
       const name = textIn(payload, "name");
-      const service = message(null, { from: bot, forum_topic_created: { name, icon_color: 7_322_096 } });
-      const id = service.message_id;
-      threads.add(id, name);
-      polls.push({ message: { ...service, message_thread_id: id, is_topic_message: true } });
-      return ok({ message_thread_id: id, name, icon_color: 7_322_096 });
+      return ok({ message_thread_id: make(name, bot), name, icon_color: iconColor });
     },
     editForumTopic: (payload) => threads.edit(payload),
     deleteForumTopic: (payload) => threads.remove(payload),
   };
+  return { message, make, methods, threads, keyboards, sent: () => sent };
+}
+
+/** `onSent` hears of every message of the bot in the moment it stands in the chat. */
+export function createTelegramWorld(scheduler: Scheduler, onSent: OnSent): TelegramWorld {
+  const polls = new Polls(scheduler);
+  const { message, make, methods, threads, keyboards, sent } = createChat(scheduler, polls, onSent);
+  let lastQuery = 0;
   return {
     perform({ method, payload, caller }, answer) {
       if (method === "getUpdates") polls.poll(payload, caller, answer);
@@ -300,6 +359,14 @@ export function createTelegramWorld(
     write(threadId, text) {
       if (threadId !== null && (threads.isGone(threadId) || threads.isClosed(threadId))) return null;
       return polls.push({ message: message(threadId, { from: user, text }) });
+    },
+    open: (name) => make(name, user),
+    keyboards: () => keyboards.all().filter(({ threadId }) => threadId === null || !threads.isGone(threadId)),
+    press({ messageId, threadId }, data) {
+      const under = { ...message(threadId, { from: bot }), message_id: messageId };
+      return polls.push({
+        callback_query: { id: `q${(lastQuery += 1)}`, from: user, chat_instance: "1", data, message: under },
+      });
     },
     meddle(threadId, deed) {
       const { differs, told } = readDeed(deed);
@@ -312,7 +379,7 @@ export function createTelegramWorld(
     isConfirmed: (id) => polls.isConfirmed(id),
     stats: () => {
       const { conflicts, ownConflicts, polls: asked, negativeOffsets } = polls;
-      return { conflicts, ownConflicts, polls: asked, sent, negativeOffsets };
+      return { conflicts, ownConflicts, polls: asked, sent: sent(), negativeOffsets };
     },
   };
 }
