@@ -88,16 +88,16 @@ export function pressOf(update: unknown): ChooserPress | null {
   return query === null ? null : readPress(query["data"]);
 }
 
+export const nameOfThread = ({ target, slot, threadName }: BoundThread): string =>
+  threadName === "" ? (slot === "" ? `thread ${String(target.threadId)}` : slot) : threadName;
+
 /** One row for each thread, in the order of their letters. */
 export function chooserKeyboard(id: string, threads: readonly BoundThread[]) {
   const rows = [...threads].sort((a, b) => a.slot.length - b.slot.length || (a.slot < b.slot ? -1 : 1));
   return {
-    inline_keyboard: rows.slice(0, chooserRowsMax).map(({ target, slot, threadName }) => [
-      {
-        text: threadName === "" ? (slot === "" ? `thread ${String(target.threadId)}` : slot) : threadName,
-        callback_data: forwardData(id, target.threadId),
-      },
-    ]),
+    inline_keyboard: rows
+      .slice(0, chooserRowsMax)
+      .map((thread) => [{ text: nameOfThread(thread), callback_data: forwardData(id, thread.target.threadId) }]),
   };
 }
 
@@ -125,6 +125,20 @@ export const chooserText = ({ command }: Asked): string =>
 /** Nobody can be chosen at the moment. Said once in a thread. */
 export const guidanceText =
   "No agent has this thread, and none is connected at the moment. Your message is kept: you are asked whose it is as soon as one connects.";
+
+/** The drop of what belongs to no thread, in a chat where only threads are heard. */
+export const outsideReason = "outside-every-thread";
+/** Whoever writes outside every thread is told at most this often, in milliseconds. */
+export const outsideToldEveryMs = 60_000;
+const outsideNamesMax = 20;
+
+/** `names`: of the threads in which somebody hears. */
+export function outsideText(names: readonly string[]): string {
+  const told = names.slice(0, outsideNamesMax).join(", ") + (names.length > outsideNamesMax ? ", …" : "");
+  return names.length === 0
+    ? "Nobody hears what is written here, only what is written in the thread of an agent. None is connected at the moment."
+    : `Nobody hears what is written here. Write in the thread of an agent: ${told}`;
+}
 
 export const pressWords = {
   expired: "This choice has expired. If your message still waits, you are asked again.",

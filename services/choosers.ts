@@ -41,6 +41,7 @@ import { provideCleanup } from "./cleanup.ts";
 import type { Work } from "./hand.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { CallOutcome } from "./ports.ts";
+import { threadsHeard } from "./outside.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
 import { createOnStage } from "./stage.ts";
@@ -221,9 +222,7 @@ export class Choosers {
 
   /** Everybody who can be chosen right now. */
   private candidates({ chatId: chat }: ThreadTarget): readonly BoundThread[] {
-    const own = this.runtime.board.place?.thread ?? null;
-    const threads = this.seats.sitting().map(({ sitter }) => sitter.thread);
-    return [...(own === null ? [] : [own]), ...threads].filter(({ target }) => target.chatId === chat);
+    return threadsHeard(this.runtime, this.seats).filter(({ target }) => target.chatId === chat);
   }
 
   private call(method: string, payload: Readonly<Record<string, unknown>>): Promise<CallOutcome> {

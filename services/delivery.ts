@@ -18,7 +18,7 @@ import type {
   Route,
 } from "../machines/delivery.machine.ts";
 import { sameTarget } from "../machines/ids.ts";
-import { judgeStrange, pressOf, pressReason, unownedReason } from "../machines/reroute.rules.ts";
+import { judgeStrange, outsideReason, pressOf, pressReason, unownedReason } from "../machines/reroute.rules.ts";
 import { faultOfReceipt, forwardEnvelope, forwardKindOf } from "../machines/forward.rules.ts";
 import { unpairedReason } from "../machines/updates.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
@@ -94,7 +94,7 @@ async function findOwner(runtime: Runtime, { seats }: LeaderSide, sought: Sought
   if (isPress) return { kind: "nowhere", reason: pressReason };
   // What is written to all of us is ours: in General, and everywhere while threads are off.
   if (facts.thread === null && facts.chat !== null && place !== null && isForAll(runtime)) return to(place.seat);
-  if (facts.chat === null || facts.thread === null) return { kind: "nowhere", reason: "outside-every-thread" };
+  if (facts.chat === null || facts.thread === null) return { kind: "nowhere", reason: outsideReason };
   const target: ThreadTarget = { chatId: facts.chat, threadId: facts.thread };
   if (place?.thread?.target.threadId === facts.thread) return to(place.seat);
   const live = seats.seatByThread(target);
@@ -192,10 +192,12 @@ export interface InHand {
   readonly hand: Hand;
   /** A button of the line's own was pressed; returns at once. */
   readonly onPress: (update: unknown) => void;
+  /** Somebody wrote where nobody hears; returns at once. */
+  readonly onOutside: (facts: UpdateFacts) => void;
 }
 
 /** The chart of every delivery of one leadership, with its slots filled; what it is about is in `hand`. */
-export function provideDelivery(runtime: Runtime, side: LeaderSide, { hand, onPress }: InHand) {
+export function provideDelivery(runtime: Runtime, side: LeaderSide, { hand, onPress, onOutside }: InHand) {
   const { store, stage } = runtime.ports;
 
   const send = async ({ seq, seat, recipient }: ForwardInput): Promise<ForwardAnswer> => {
@@ -237,6 +239,7 @@ export function provideDelivery(runtime: Runtime, side: LeaderSide, { hand, onPr
         if (input.reason === unpairedReason && (await noteAsker(runtime, input.epoch, { facts, update })) === "fenced")
           return { kind: "fenced" };
         if (input.reason === pressReason) onPress(update);
+        if (input.reason === outsideReason) onOutside(facts);
         // What it tells of a thread, or of our chat, is on disk before it is gone from the journal.
         const move = facts.isChatMove ? moveToldBy(update) : null;
         if (move !== null && (await noteMove(runtime, move, input.epoch)).kind === "fenced") return { kind: "fenced" };

@@ -19,6 +19,7 @@ import type { LeaderSide } from "./delivery.ts";
 import { Choosers } from "./choosers.ts";
 import { Hand, laneMax } from "./hand.ts";
 import type { JournalEntry } from "./ports.ts";
+import { OutsideNotices } from "./outside.ts";
 import { readAudience } from "./pairing.ts";
 import type { Runtime, Signal } from "./runtime.ts";
 import { createOnStage } from "./stage.ts";
@@ -69,6 +70,7 @@ class Dispatcher {
   private readonly hand = new Hand();
   private readonly away: AwayNotices;
   private readonly choosers: Choosers;
+  private readonly outside: OutsideNotices;
   private readonly machine: ReturnType<typeof provideDelivery>;
   /** Lanes whose head was not taken lately, and how often in a row: their pauses grow. */
   private readonly refusals = new Map<Lane, number>();
@@ -92,6 +94,7 @@ class Dispatcher {
     this.onFenced = leadership.onFenced;
     this.sinceMs = runtime.ports.stage.clock.nowMs();
     this.away = new AwayNotices(runtime, leadership.epoch);
+    this.outside = new OutsideNotices(runtime, side, leadership.epoch);
     this.choosers = new Choosers(runtime, side, {
       epoch: this.epoch,
       waitingIn: (lanes) => this.hand.unownedIn(lanes),
@@ -107,6 +110,9 @@ class Dispatcher {
       hand: this.hand,
       onPress: (update) => {
         this.choosers.press(update);
+      },
+      onOutside: (facts) => {
+        this.outside.tell(facts);
       },
     });
   }

@@ -393,14 +393,14 @@ export const superseded: readonly Superseded[] = [
       "Nobody intercepts updates before they are routed: a handler ends one by its word, and only under its acquisition.",
   },
   {
-    ids: ["updates/T-46", "updates/T-48", "updates/T-49"],
+    ids: ["updates/T-46", "updates/T-48", "updates/T-49", "updates/T-53"],
     instead:
-      "No leader takes a thread because something is written there: it has its own, or gets one by itself, and the user is asked whose the words shall be. Nothing is probed for that.",
+      "A choice moves words to an agent’s thread, never an agent to another thread, and nothing is probed for it: a leader has its own thread or gets one by itself, and whose a thread is the operator says.",
   },
   {
-    ids: ["updates/T-53"],
+    ids: ["updates/T-55"],
     instead:
-      "A choice moves words to an agent's thread, never an agent to another thread: that is the operator's to do, with partyline threads.",
+      "A command outside every thread is no other than words there: nobody hears it, and the user is told where to write.",
   },
   {
     ids: ["updates/T-61", "updates/T-62"],

@@ -1,7 +1,7 @@
 /** What is written in a thread that nobody has: kept, asked about once, given to whoever was chosen, once. */
 import { expect, test } from "vitest";
 import { seatKey, threadId } from "../../../machines/ids.ts";
-import { pressWords } from "../../../machines/reroute.rules.ts";
+import { guidanceText, pressWords } from "../../../machines/reroute.rules.ts";
 import { seated, startLeader } from "../../support/wire/leader.ts";
 import type { LeaderWorld, PeerOptions } from "../../support/wire/leader.ts";
 import {
@@ -222,4 +222,46 @@ test("once the thread is some seat's, that seat gets what waits there, and the q
   expect([textsOf(late), textsOf(peer)]).toEqual([["hello"], []]);
   expect(world.telegram.of("deleteMessage").map(({ payload }) => payload["chat_id"])).toEqual([7]);
   expect(deletions(world)).toEqual([]);
+});
+
+test("updates/T-54, T-55 superseded: what is written outside every thread goes to nobody, and the user is told where to write, once a minute", async () => {
+  const { world, peer } = await line();
+  const outside = { message_thread_id: undefined, is_topic_message: undefined };
+  const told = () =>
+    world.telegram.of("sendMessage").filter(({ payload }) => payload["message_thread_id"] === undefined);
+  const id = write(world, "hello?", outside);
+  write(world, "/status", outside);
+  await world.clock.advance(500);
+  expect(told().map(({ payload }) => payload)).toMatchObject([{ chat_id: 7, reply_parameters: { message_id: id } }]);
+  const names = (await world.store.threads.view()).bindings.map(({ thread }) => thread.threadName);
+  for (const name of names) expect(told()[0]?.payload["text"]).toContain(name);
+  expect((await world.store.status.read()).drops).toMatchObject({ "outside-every-thread": 2 });
+  for (let second = 0; second < 30; second += 1) {
+    await peer.heartbeat();
+    await world.clock.advance(2_000);
+  }
+  write(world, "still nobody?", outside);
+  await world.clock.advance(500);
+  expect(told()).toHaveLength(2);
+  expect([textsOf(peer), world.handed]).toEqual([[], []]);
+});
+
+test("updates/OP-41: with nobody to choose the user is told once that it is kept, and asked as soon as somebody is there", async () => {
+  const refused = {
+    kind: "rejected",
+    error: { error_code: 400, description: "Bad Request: not enough rights" },
+  } as const;
+  const world = await startLeader({ prepare: ({ telegram }) => telegram.answer("createForumTopic", () => refused) });
+  write(world, "one");
+  write(world, "two");
+  await world.clock.advance(6_000);
+  expect(said(world).map(({ payload }) => payload["text"])).toEqual([guidanceText]);
+  expect(await journalOf(world)).toEqual({ waiting: 2, claimed: 0, deadLetters: 0 });
+  world.telegram.answer("createForumTopic", null);
+  const peer = await seated(world);
+  peer.answer = (request) => ("delivery" in request ? take(world, peer, request) : {});
+  await world.clock.advance(500);
+  press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(1_000);
+  expect(textsOf(peer)).toEqual(["one", "two"]);
 });

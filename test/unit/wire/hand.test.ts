@@ -74,3 +74,27 @@ test("with every place taken, what is urgent beside a lane in hand still has one
   while (hand.urgentRoom > 0) add(hand, urgentLaneOf(thread(hand.urgentRoom)));
   expect(hand.admits(entryOf(urgentLaneOf(thread(900))), 32)).toBe(false);
 });
+
+test("what waits for a choice takes no place, and its lane is read by itself; what waits behind something that is gone looks anew", () => {
+  const hand = new Hand();
+  const sent: unknown[] = [];
+  const message = add(hand, thread(1));
+  const behind = entryOf(thread(1));
+  const heard = { stop: () => undefined, send: (event: unknown) => sent.push(event) } as unknown as Delivery; // as above
+  hand.add({ entry: behind, facts: unreadable(behind.updateId), update: {} }, heard, false);
+  hand.awaitChoice(message.seq, true);
+  hand.awaitChoice(behind.seq, false);
+  expect(hand.room).toBe(activeMax);
+  expect([hand.closedLanes(), hand.unownedLanes()]).toEqual([[thread(1)], [thread(1)]]);
+  expect(hand.unownedIn([thread(1)]).map(({ entry }) => entry.seq)).toEqual([message.seq, behind.seq]);
+  hand.remove(message.seq, true);
+  expect(sent).toEqual([{ type: "seats.changed" }]);
+});
+
+test("a choice ends the waits of what was moved, and of nothing that is in another lane by now", () => {
+  const hand = new Hand();
+  const [left, moved] = [add(hand, thread(1)), add(hand, thread(2))];
+  hand.awaitChoice(left.seq, true);
+  hand.endChoice([thread(1)], [left.seq, moved.seq]);
+  expect([hand.has(left.seq), hand.has(moved.seq)]).toEqual([false, true]);
+});
