@@ -23,7 +23,7 @@ export interface DeliveryBudgets {
   readonly deaths: number;
   /** The first leader dies, instead of going on without knowing. */
   readonly crashes: number;
-  /** Look-ups that find no owner for good. */
+  /** Look-ups that find no owner: for good, or until the user has chosen one. */
   readonly unowned: number;
 }
 

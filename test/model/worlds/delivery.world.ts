@@ -284,6 +284,8 @@ function commitOf(env: DeliveryEnv, request: Request, rules: DeliveryRules): rea
             route,
             answered(spend(env, "unowned"), { kind: "nobody", reason: "" }),
             answered(spend(env, "unowned"), { kind: "nowhere", reason: "" }),
+            // Somebody has the thread when it is looked up again.
+            answered(spend(env, "unowned"), { kind: "unowned", isAsked: true, reason: "" }),
           ];
     }
     case "forwardUpdate": {
