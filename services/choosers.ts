@@ -11,7 +11,7 @@
 import { fromPromise } from "xstate";
 import type { Actor } from "xstate";
 import { messageId, sameTarget } from "../machines/ids.ts";
-import type { BoundThread, Epoch, JournalSeq, Lane, MessageId, ThreadTarget } from "../machines/ids.ts";
+import type { BoundThread, ChatId, Epoch, JournalSeq, Lane, MessageId, ThreadTarget } from "../machines/ids.ts";
 import { canonicalInteger } from "../machines/calls.rules.ts";
 import type { DeliveryFact } from "../machines/delivery.machine.ts";
 import { fieldsOf } from "../machines/fields.rules.ts";
@@ -36,6 +36,7 @@ import {
   pressWords,
 } from "../machines/reroute.rules.ts";
 import type { PressWord } from "../machines/reroute.rules.ts";
+import { provesThreadGone } from "../machines/threads.rules.ts";
 import { laneOfThread, readUpdate, urgentLaneOf } from "../machines/updates.rules.ts";
 import { provideCleanup } from "./cleanup.ts";
 import type { Work } from "./hand.ts";
@@ -66,6 +67,8 @@ interface Question {
   readonly actor: Actor<typeof rerouteMachine>;
   /** Something was written after it was decided. */
   isLeft: boolean;
+  /** Its thread is gone: it stands outside every thread. */
+  isOutside: boolean;
 }
 
 const keyOf = laneOfThread;
@@ -133,9 +136,9 @@ export class Choosers {
     }
     this.answer(queryId, "expired");
     const { chat, thread, message } = facts;
-    if (chat === null || thread === null) return;
-    this.askAgain({ chatId: chat, threadId: thread });
-    if (message !== null) void this.dismiss({ chatId: chat, threadId: thread }, message);
+    if (chat === null) return;
+    if (message !== null) void this.dismiss(chat, message);
+    if (thread !== null) this.askAgain({ chatId: chat, threadId: thread });
   }
 
   /** What became of a delivery, of whatever update. */
@@ -169,7 +172,7 @@ export class Choosers {
     const id = chooserId(epoch, (this.count += 1));
     const input = { epoch, id, source, asked: askedBy(update), isAlbum: isOfAlbum(update) };
     const actor = createOnStage(stage, this.machine, { id: `${this.runtime.settings.me}/reroute/${id}`, input });
-    const question: Question = { id, source, repliesTo: facts.message, actor, isLeft: false };
+    const question: Question = { id, source, repliesTo: facts.message, actor, isLeft: false, isOutside: false };
     this.questions.set(keyOf(source), question);
     stage.log.event("info", "thread-unowned", { thread: source.threadId, seq: entry.seq, question: id });
     actor.on("*", (fact: RerouteFact) => {
@@ -251,14 +254,7 @@ export class Choosers {
     if (threads.length === 0) return this.guide(source);
     const keyboard = chooserKeyboard(id, threads);
     if (message !== null) return this.renew(source, message, keyboard);
-    const repliesTo = this.questions.get(keyOf(source))?.repliesTo ?? null;
-    const outcome = await this.call("sendMessage", {
-      chat_id: source.chatId,
-      message_thread_id: source.threadId,
-      text: chooserText(asked),
-      reply_markup: keyboard,
-      ...(repliesTo === null ? {} : { reply_parameters: { message_id: repliesTo, allow_sending_without_reply: true } }),
-    });
+    const outcome = await this.send(source, { text: chooserText(asked), reply_markup: keyboard });
     if (outcome.kind === "ok") {
       const sent = canonicalInteger(fieldsOf(outcome.result)?.["message_id"]);
       return { kind: "shown", message: sent === null ? null : messageId(sent) };
@@ -268,6 +264,23 @@ export class Choosers {
       reason: reasonOf(outcome),
     });
     return outcome.kind === "ambiguous" ? { kind: "shown", message: null } : { kind: "failed" };
+  }
+
+  /** In its thread, as a reply to what was written there; outside every thread when that one is gone. */
+  private async send(source: ThreadTarget, said: Readonly<Record<string, unknown>>): Promise<CallOutcome> {
+    const question = this.questions.get(keyOf(source));
+    const repliesTo = question?.repliesTo ?? null;
+    const reply = { message_id: repliesTo, allow_sending_without_reply: true };
+    const inside = await this.call("sendMessage", {
+      chat_id: source.chatId,
+      message_thread_id: source.threadId,
+      ...said,
+      ...(repliesTo === null ? {} : { reply_parameters: reply }),
+    });
+    const isGone = inside.kind === "rejected" && provesThreadGone(inside.error.description);
+    if (!isGone || question === undefined) return inside;
+    question.isOutside = true;
+    return this.call("sendMessage", { chat_id: source.chatId, ...said });
   }
 
   private async renew(source: ThreadTarget, message: MessageId, keyboard: object): Promise<ShowAnswer> {
@@ -300,12 +313,13 @@ export class Choosers {
     const { leftovers } = await store.threads.view();
     const outcome = await store.journal.redirect({ epoch, from: source, to });
     if (outcome.kind !== "redirected") return { kind: outcome.kind };
-    // What is left over is the operator's to delete.
-    const mayDelete = !leftovers.some(({ target }) => sameTarget(target, source));
+    // What is left over is the operator's to delete; of what is gone only the question is still there.
+    const isLeftOver = leftovers.some(({ target }) => sameTarget(target, source));
+    const mayDelete = !isLeftOver && this.questions.get(keyOf(source))?.isOutside !== true;
     return { kind: "moved", seqs: outcome.seqs, mayDelete };
   }
 
-  private async dismiss({ chatId: chat }: ThreadTarget, message: MessageId): Promise<boolean> {
+  private async dismiss(chat: ChatId, message: MessageId): Promise<boolean> {
     const outcome = await this.call("deleteMessage", { chat_id: chat, message_id: message });
     if (outcome.kind === "ok") return outcome.result === true;
     return outcome.kind === "rejected" && /message to delete not found/i.test(outcome.error.description);
@@ -316,7 +330,9 @@ export class Choosers {
       actors: {
         showChooser: fromPromise<ShowAnswer, ShowOrder>(({ input }) => this.show(input)),
         moveContent: fromPromise<MoveAnswer, MoveOrder>(({ input }) => this.move(input)),
-        dismissChooser: fromPromise<boolean, DismissOrder>(({ input }) => this.dismiss(input.source, input.message)),
+        dismissChooser: fromPromise<boolean, DismissOrder>(({ input }) =>
+          this.dismiss(input.source.chatId, input.message),
+        ),
         cleanup: provideCleanup(this.runtime),
       },
     });

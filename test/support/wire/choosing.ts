@@ -40,10 +40,14 @@ export function write(world: LeaderWorld, text: string, fields: object = {}): nu
 export const edit = (world: LeaderWorld, id: number, text: string): number =>
   give(world, { edited_message: message(id, { text, edit_date: 2 }) });
 
-/** A press of the button with this data, under the message that is named or the latest question; the press's id. */
-export function press(world: LeaderWorld, data: string, by = owner, under = 901): string {
+/** A press of the button with this data, by the user and under the first question unless it says otherwise; its id. */
+export function press(
+  world: LeaderWorld,
+  data: string,
+  { by = owner, under = 901, fields = {} }: { by?: number; under?: number; fields?: object } = {},
+): string {
   const id = `press-${String(lastId + 1)}`;
-  const query = { id, from: person(by), chat_instance: "1", data, message: message(under, { text: "?" }) };
+  const query = { id, from: person(by), chat_instance: "1", data, message: message(under, { text: "?", ...fields }) };
   give(world, { callback_query: query });
   return id;
 }

@@ -146,7 +146,7 @@ test("updates/T-52: when Telegram refuses to delete the thread a press tries tha
 test("updates/T-50: the buttons of an earlier leadership have expired, and go; the question of now stands", async () => {
   const { world, peer } = await asked();
   const old = buttonFor(world, peer.thread).replace(/^reroute:[0-9a-z]+\./, "reroute:0.");
-  const query = press(world, old, undefined, 850);
+  const query = press(world, old, { under: 850 });
   await world.clock.advance(500);
   expect(toldAfter(world, query)).toEqual([pressWords.expired]);
   expect(world.telegram.of("deleteMessage").map(({ payload }) => payload["message_id"])).toEqual([850]);
@@ -175,12 +175,12 @@ test("an agent that has gone cannot be chosen: its button goes, and who presses 
 test("a stranger's press moves nothing, and an agent's own button is the agent's, whatever its data look like", async () => {
   const { world, peer } = await asked();
   const toPeer = buttonFor(world, peer.thread);
-  const query = press(world, toPeer, 666);
+  const query = press(world, toPeer, { by: 666 });
   await world.clock.advance(500);
   expect([toldAfter(world, query), textsOf(peer)]).toEqual([[], []]);
   const sent = await peer.call("sendMessage", { chat_id: 7, message_thread_id: peer.thread, text: "?" });
   const { message_id: own } = sent.result as { readonly message_id: number }; // as the scripted Telegram answers
-  press(world, toPeer, undefined, own);
+  press(world, toPeer, { under: own });
   await world.clock.advance(500);
   expect(peer.received.map(({ kind }) => kind)).toEqual(["leader.forwardCallback"]);
   expect(await journalOf(world)).toMatchObject({ waiting: 1 });
@@ -264,4 +264,22 @@ test("updates/OP-41: with nobody to choose the user is told once that it is kept
   press(world, buttonFor(world, peer.thread));
   await world.clock.advance(1_000);
   expect(textsOf(peer)).toEqual(["one", "two"]);
+});
+
+test("of a thread that is gone the user is asked outside every thread, and that question goes when it is answered", async () => {
+  const { world, peer } = await line();
+  const gone = { error_code: 400, description: "Bad Request: message thread not found" };
+  const sent = { kind: "ok", result: { message_id: 950, chat: { id: 7 } } } as const;
+  world.telegram.answer("sendMessage", ({ payload }) =>
+    payload["message_thread_id"] === strange ? { kind: "rejected", error: gone } : sent,
+  );
+  write(world, "hello");
+  await world.clock.advance(100);
+  const outside = { message_thread_id: undefined, is_topic_message: undefined };
+  press(world, buttonFor(world, peer.thread), { under: 950, fields: outside });
+  await world.clock.advance(500);
+  expect(textsOf(peer)).toEqual(["hello"]);
+  expect(deletions(world)).toEqual([]);
+  expect(world.telegram.of("deleteMessage").map(({ payload }) => payload)).toEqual([{ chat_id: 7, message_id: 950 }]);
+  expect(await journalOf(world)).toEqual(nothingWaits);
 });
