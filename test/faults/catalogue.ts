@@ -280,8 +280,8 @@ const deliveryFaults: readonly Fault[] = [
   {
     name: "an update that waits for a seat does not hear of it",
     file: delivery,
-    find: 'on: { "seats.changed": "#delivery.returned" },\n        },\n',
-    replace: "},\n",
+    find: 'seat: seatRoute(context).seat })),\n          on: { "seats.changed": "#delivery.returned" },\n',
+    replace: "seat: seatRoute(context).seat })),\n",
     tries: [...explored("delivery/liveness")],
   },
   {
