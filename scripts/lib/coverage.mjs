@@ -87,7 +87,7 @@ function claimsOfInvariants(/** @type {string} */ root) {
   );
 }
 
-/** Sections of docs/invariants.md, by the list of machines/invariants/beyond.ts that each shows. */
+/** Sections of docs/invariants.md, by the list in machines/invariants/ that each shows. */
 const sections = {
   bounds: "What must come about in time",
   elsewhere: "What is checked where it is",
@@ -96,7 +96,9 @@ const sections = {
 
 /** @returns {Claim[]} what docs/invariants.md tells of beside the invariants */
 function claimsOfThePage(/** @type {string} */ root) {
-  const source = readFileSync(path.join(root, "machines/invariants/beyond.ts"), "utf8");
+  const source = ["beyond", "superseded"]
+    .map((file) => readFileSync(path.join(root, `machines/invariants/${file}.ts`), "utf8"))
+    .join("\n");
   return Object.entries(sections).flatMap(([list, heading]) => {
     const [, rest = ""] = source.split(`export const ${list}:`);
     const [entries = ""] = rest.split("export const");

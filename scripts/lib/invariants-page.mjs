@@ -4,7 +4,8 @@
  * Owns: the page's words. Does not own: the invariants, which parts of the view a world shows (each world says so itself).
  */
 import { invariants } from "../../machines/invariants.ts";
-import { bounds, elsewhere, superseded } from "../../machines/invariants/beyond.ts";
+import { bounds, elsewhere } from "../../machines/invariants/beyond.ts";
+import { superseded } from "../../machines/invariants/superseded.ts";
 import { activationParts } from "../../test/model/worlds/activation.world.ts";
 import { deliveryParts } from "../../test/model/worlds/delivery.world.ts";
 import { handoffParts } from "../../test/model/worlds/handoff.world.ts";
