@@ -1,8 +1,8 @@
 /**
  * One question to the user: whose shall be what was written in a thread that nobody has?
  *
- * Owns: when the question is asked, that what waits goes to one thread and only once, when the emptied thread and the
- * question are taken away. Does not own: who is asked at all (`reroute.rules.ts`), the content, which stays in the journal
+ * Owns: when the question is asked, that what waits goes to one thread and only once, or the thread to one agent that takes
+ * it, when the emptied thread and the question are taken away. Does not own: who is asked at all (`reroute.rules.ts`), the content, which stays in the journal
  * from its admission to its settlement, deleting the thread (`cleanup.machine.ts`, with its own proof).
  *
  * One question is about everything that waits in its thread. An unknown outcome of moving it is asked about again for the
@@ -14,92 +14,33 @@ import { assign, emit, not, setup } from "xstate";
 import { cleanupMachine } from "./cleanup.machine.ts";
 import type { CleanupInput } from "./cleanup.machine.ts";
 import { seatKey } from "./ids.ts";
-import type { Epoch, JournalSeq, MessageId, ThreadTarget } from "./ids.ts";
+import type { JournalSeq, MessageId, SeatKey, ThreadTarget } from "./ids.ts";
 import { albumWindowMs } from "./queue.rules.ts";
+import type {
+  DismissOrder,
+  GiveAnswer,
+  GiveOrder,
+  MoveAnswer,
+  MoveOrder,
+  OfferAnswer,
+  Pressed,
+  RerouteEvent,
+  RerouteFact,
+  RerouteInput,
+  ShowAnswer,
+  ShowOrder,
+} from "./reroute.contract.ts";
 import { chooserKeepMs } from "./reroute.rules.ts";
-import type { Asked, PressWord } from "./reroute.rules.ts";
+import type { ChooserList } from "./reroute.rules.ts";
 import { slot } from "./slots.ts";
 
-export interface RerouteInput {
-  readonly epoch: Epoch;
-  /** Names the question in its buttons. */
-  readonly id: string;
-  /** The thread that nobody has. */
-  readonly source: ThreadTarget;
-  /** What was written there first. */
-  readonly asked: Asked;
-  readonly isAlbum: boolean;
-}
-
-export type ShowAnswer =
-  /** The question stands in the thread; `message` null = perhaps: the answer was lost, and it is not asked twice. */
-  | { readonly kind: "shown"; readonly message: MessageId | null }
-  /** Nobody can be chosen: the user was told so, if that was still to be said. */
-  | { readonly kind: "guided" }
-  /** Some seat has the thread by now: there is nothing to choose. */
-  | { readonly kind: "owned" }
-  /** Certainly not shown. */
-  | { readonly kind: "failed" };
-
-export type MoveAnswer =
-  | { readonly kind: "moved"; readonly seqs: readonly JournalSeq[]; readonly mayDelete: boolean }
-  /** Nobody who is live has that thread: nothing was moved. */
-  | { readonly kind: "absent" }
-  /** Nothing waits there (any more), or some seat has the thread by now. */
-  | { readonly kind: "nothing" }
-  | { readonly kind: "fenced" };
-
-export interface ShowOrder {
-  readonly epoch: Epoch;
-  readonly id: string;
-  readonly source: ThreadTarget;
-  readonly asked: Asked;
-  /** The question as it stands there already; null = it is sent. */
-  readonly message: MessageId | null;
-}
-export interface MoveOrder {
-  readonly epoch: Epoch;
-  readonly source: ThreadTarget;
-  readonly to: ThreadTarget;
-}
-export interface DismissOrder {
-  readonly epoch: Epoch;
-  readonly source: ThreadTarget;
-  readonly message: MessageId;
-}
-
-/** A press of the user's, who is allowed to. */
-export interface Pressed {
-  readonly type: "chooser.pressed";
-  readonly to: ThreadTarget;
-  /** What Telegram calls the press: it is answered once. */
-  readonly query: string;
-  /** The question's own message. */
-  readonly message: MessageId | null;
-}
-
-export type RerouteEvent =
-  | Pressed
-  /** Something more was written in the thread, and waits. */
-  | { readonly type: "content.arrived"; readonly isAlbum: boolean }
-  /** An entry was taken by its recipient. */
-  | { readonly type: "content.accepted"; readonly seq: JournalSeq }
-  /** An entry ended and nobody has it. */
-  | { readonly type: "content.ended"; readonly seq: JournalSeq }
-  /** Somebody can be chosen who could not, or the other way round. */
-  | { readonly type: "seats.changed" };
-
-export type RerouteFact =
-  | { readonly type: "reroute.answered"; readonly query: string; readonly word: PressWord }
-  /** These entries are in the lane of this thread by now. */
-  | { readonly type: "reroute.moved"; readonly to: ThreadTarget; readonly seqs: readonly JournalSeq[] }
-  /** Written after the question was decided: it needs one of its own. */
-  | { readonly type: "reroute.left" }
-  | { readonly type: "reroute.fenced" };
+export * from "./reroute.contract.ts";
 
 export interface RerouteContext extends RerouteInput {
   readonly message: MessageId | null;
   readonly press: Pick<Pressed, "to" | "query">;
+  /** Whose agent has said that it takes the thread; empty = nobody has. */
+  readonly seat: SeatKey;
   /** Entries that moved and that nobody has taken yet. */
   readonly open: readonly JournalSeq[];
   /** Entries that were taken while it was not known yet that they had moved. */
@@ -129,6 +70,27 @@ const seqOf = (event: RerouteEvent): JournalSeq => {
   return event.seq;
 };
 
+const showOf = ({ epoch, id, source, asked, message }: RerouteContext, list: ChooserList): ShowOrder => ({
+  epoch,
+  id,
+  source,
+  asked,
+  message,
+  list,
+});
+const shownAs = (output: ShowAnswer, before: MessageId | null): MessageId | null =>
+  output.kind === "shown" ? output.message : before;
+
+/** While nothing is decided a press decides it, or asks for the other list. */
+const presses = {
+  "chooser.pressed": [
+    { guard: "isForward", target: "#reroute.moving", actions: "rememberPress" },
+    { guard: "isRestore", target: "#reroute.restoring", actions: "rememberPress" },
+    { guard: "isForRestoring", target: "#reroute.choosing.listing", actions: ["rememberPress", "sayWhom"] },
+    { target: "#reroute.choosing.asking", actions: ["rememberPress", "sayWhose"] },
+  ],
+} as const;
+
 const base = setup({
   // Types only: these values are never read.
   types: {
@@ -141,6 +103,12 @@ const base = setup({
     showChooser: slot<ShowAnswer, ShowOrder>("showChooser"),
     /** One write: it has happened or it has not. */
     moveContent: slot<MoveAnswer, MoveOrder>("moveContent"),
+    /** The agent says that it takes the thread; nothing is bound yet. */
+    offerThread: slot<OfferAnswer, MoveOrder>("offerThread"),
+    /** The thread becomes the seat's, in one write. */
+    giveThread: slot<GiveAnswer, GiveOrder>("giveThread"),
+    /** True = the seat has moved, or moves by itself when it registers. */
+    seatAgent: slot<boolean, GiveOrder>("seatAgent"),
     cleanup: cleanupMachine,
     /** True = the question is not there any more. */
     dismissChooser: slot<boolean, DismissOrder>("dismissChooser"),
@@ -150,6 +118,9 @@ const base = setup({
     isAmongThem: ({ context, event }) => context.open.includes(seqOf(event)),
     isAlbumPart: ({ event }) => event.type === "content.arrived" && event.isAlbum,
     isShown: ({ context }) => context.message !== null,
+    isForward: ({ event }) => pressOf(event).press === "forward",
+    isRestore: ({ event }) => pressOf(event).press === "restore",
+    isForRestoring: ({ event }) => pressOf(event).press === "restoreList",
   },
   delays: {
     albumWindow: albumWindowMs,
@@ -173,6 +144,14 @@ const { createMachine } = base.extend({
     sayMoved: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "moved" })),
     sayGone: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "gone" })),
     sayExpired: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "expired" })),
+    sayRestored: base.emit(({ context }) => ({
+      type: "reroute.answered",
+      query: context.press.query,
+      word: "restored",
+    })),
+    sayRefused: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "refused" })),
+    sayWhom: base.emit(({ event }) => ({ type: "reroute.answered", query: pressOf(event).query, word: "whom" })),
+    sayWhose: base.emit(({ event }) => ({ type: "reroute.answered", query: pressOf(event).query, word: "whose" })),
     sayUnderWay: base.emit(({ event }) => ({
       type: "reroute.answered",
       query: pressOf(event).query,
@@ -189,6 +168,7 @@ export const rerouteMachine = createMachine({
     ...input,
     message: null,
     press: noPress(input.source),
+    seat: seatKey(""),
     open: [],
     taken: [],
     mayDelete: false,
@@ -217,19 +197,19 @@ export const rerouteMachine = createMachine({
     choosing: {
       initial: "asking",
       after: { lifetime: "dismissing" },
+      on: presses,
       states: {
         asking: {
           invoke: {
             src: "showChooser",
-            input: ({ context: { epoch, id, source, asked, message } }) => ({ epoch, id, source, asked, message }),
+            input: ({ context }) => showOf(context, "forward"),
             onDone: [
               {
                 guard: ({ event }) => event.output.kind === "shown",
                 target: "waiting",
                 actions: assign({
                   failures: 0,
-                  message: ({ context, event: { output } }) =>
-                    output.kind === "shown" ? output.message : context.message,
+                  message: ({ context, event: { output } }) => shownAs(output, context.message),
                 }),
               },
               { guard: ({ event }) => event.output.kind === "guided", target: "#reroute.guided" },
@@ -238,26 +218,49 @@ export const rerouteMachine = createMachine({
             ],
             onError: { target: "pausing", actions: "countFailure" },
           },
-          // Of a question that stands there already.
-          on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
         },
         /** It could not be shown: again, when somebody may hear it. */
-        pausing: {
-          after: { showPause: "asking" },
-          on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
-        },
+        pausing: { after: { showPause: "asking" } },
         waiting: {
           on: {
-            "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" },
             "seats.changed": { guard: "isShown", target: "outdated" },
             // It may not have been sent after all.
             "content.arrived": { guard: not("isShown"), target: "asking" },
           },
         },
         /** Its buttons are not those of now; however often that happens, they are renewed now and then. */
-        outdated: {
-          after: { showInterval: "asking" },
-          on: { "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" } },
+        outdated: { after: { showInterval: "asking" } },
+
+        /** The same question with its other list: which agent shall move into this thread? */
+        listing: {
+          initial: "asking",
+          states: {
+            asking: {
+              invoke: {
+                src: "showChooser",
+                input: ({ context }) => showOf(context, "restore"),
+                onDone: [
+                  {
+                    guard: ({ event }) => event.output.kind === "shown",
+                    target: "waiting",
+                    actions: assign({ message: ({ context, event }) => shownAs(event.output, context.message) }),
+                  },
+                  { guard: ({ event }) => event.output.kind === "guided", target: "#reroute.guided" },
+                  { guard: ({ event }) => event.output.kind === "owned", target: "#reroute.dismissing" },
+                  { target: "outdated" },
+                ],
+                onError: "outdated",
+              },
+            },
+            waiting: {
+              on: {
+                "seats.changed": { guard: "isShown", target: "outdated" },
+                // The user may have deleted it: asked about anew, from the first list on.
+                "content.arrived": { guard: not("isShown"), target: "#reroute.choosing.asking" },
+              },
+            },
+            outdated: { after: { showInterval: "asking" } },
+          },
         },
       },
     },
@@ -266,7 +269,77 @@ export const rerouteMachine = createMachine({
     guided: {
       // Somebody may have come while we looked.
       after: { showInterval: "choosing" },
-      on: { "seats.changed": "choosing", "chooser.pressed": { target: "moving", actions: "rememberPress" } },
+      on: { "seats.changed": "choosing", ...presses },
+    },
+
+    /** The thread itself goes to the agent that was chosen: what waits there is then its seat's, by its binding. */
+    restoring: {
+      initial: "offering",
+      // Whatever is bound by then stays so.
+      after: { lifetime: "dismissing" },
+      states: {
+        /** Nothing is bound unless the agent has said that it takes the thread. */
+        offering: {
+          invoke: {
+            src: "offerThread",
+            input: ({ context: { epoch, source, press } }) => ({ epoch, source, to: press.to }),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.kind === "accepted",
+                target: "giving",
+                actions: assign({
+                  seat: ({ context, event: { output } }) => (output.kind === "accepted" ? output.seat : context.seat),
+                }),
+              },
+              { guard: ({ event }) => event.output.kind === "absent", target: "#reroute.choosing", actions: "sayGone" },
+              {
+                guard: ({ event }) => event.output.kind === "owned",
+                target: "#reroute.dismissing",
+                actions: "sayExpired",
+              },
+              { target: "#reroute.choosing", actions: "sayRefused" },
+            ],
+            onError: { target: "#reroute.choosing", actions: "sayRefused" },
+          },
+        },
+        giving: {
+          invoke: {
+            src: "giveThread",
+            input: ({ context: { epoch, source, seat } }) => ({ epoch, source, seat }),
+            onDone: [
+              { guard: ({ event }) => event.output.kind === "given", target: "seating", actions: "sayRestored" },
+              { guard: ({ event }) => event.output.kind === "absent", target: "#reroute.choosing", actions: "sayGone" },
+              {
+                guard: ({ event }) => event.output.kind === "owned",
+                target: "#reroute.dismissing",
+                actions: "sayExpired",
+              },
+              { target: "#reroute.fenced" },
+            ],
+            // Perhaps it is done: asked again for the same seat, it then finds that it has the thread.
+            onError: "pausing",
+          },
+        },
+        pausing: { after: { retryInterval: "giving" } },
+        /** It is the seat's: its registration follows, as when a thread is lost. */
+        seating: {
+          invoke: {
+            src: "seatAgent",
+            input: ({ context: { epoch, source, seat } }) => ({ epoch, source, seat }),
+            onDone: [
+              {
+                guard: ({ event }) => event.output,
+                target: "#reroute.dismissing",
+                actions: emit(({ context }) => ({ type: "reroute.restored", seat: context.seat })),
+              },
+              { target: "remaining" },
+            ],
+            onError: "remaining",
+          },
+        },
+        /** Its seat is busy, or Telegram did not say whether its old thread is there: asked again. */
+        remaining: { after: { showInterval: "seating" } },
+      },
     },
 
     /** Whoever was chosen gets all of it, or nobody does. */

@@ -66,20 +66,40 @@ export const judgeStrange = (seen: StrangeThread): StrangeVerdict =>
 /** Names a question within the line: buttons of an earlier leadership name none of this one's. */
 export const chooserId = (epoch: Epoch, count: number): string => `${epoch.toString(36)}.${count.toString(36)}`;
 
-/** A press of a button of ours. `forward`: what waits goes to that thread. */
-export interface ChooserPress {
-  readonly kind: "forward";
-  readonly id: string;
-  readonly thread: ThreadId;
-}
+/** What a question offers: threads to which what waits goes, or agents that may move into this one. */
+export type ChooserList = "forward" | "restore";
+
+/**
+ * A press of a button of ours. `forward`: what waits goes to that thread. `restore`: the agent that has that thread moves
+ * into this one. `restoreList`, `forwardList`: the other list is to be shown.
+ */
+export type ChooserPress =
+  | { readonly kind: "forward" | "restore"; readonly id: string; readonly thread: ThreadId }
+  | { readonly kind: "forwardList" | "restoreList"; readonly id: string };
 
 export const forwardData = (id: string, thread: ThreadId): string => `reroute:${id}:${String(thread)}`;
+export const restoreData = (id: string, thread: ThreadId): string => `reroutenew:${id}:${String(thread)}`;
+export const restoreListData = (id: string): string => `rerouterestore:${id}`;
+export const forwardListData = (id: string): string => `rerouteback:${id}`;
+
+const choices: ReadonlyMap<string, "forward" | "restore"> = new Map([
+  ["reroute", "forward"],
+  ["reroutenew", "restore"],
+]);
+const lists: ReadonlyMap<string, "forwardList" | "restoreList"> = new Map([
+  ["rerouteback", "forwardList"],
+  ["rerouterestore", "restoreList"],
+]);
 
 /** Reads a button's data; null when it is not one of a question. */
 export function readPress(data: unknown): ChooserPress | null {
-  const parts = /^reroute:([0-9a-z]+\.[0-9a-z]+):([1-9][0-9]{0,15})$/.exec(textOf(data) ?? "");
-  const [, id, thread] = parts ?? [];
-  return id === undefined || thread === undefined ? null : { kind: "forward", id, thread: threadId(Number(thread)) };
+  const parts = /^([a-z]+):([0-9a-z]+\.[0-9a-z]+)(?::([1-9][0-9]{0,15}))?$/.exec(textOf(data) ?? "");
+  const [, prefix = "", id, thread] = parts ?? [];
+  if (id === undefined) return null;
+  const choice = choices.get(prefix);
+  const list = lists.get(prefix);
+  if (choice !== undefined && thread !== undefined) return { kind: choice, id, thread: threadId(Number(thread)) };
+  return list !== undefined && thread === undefined ? { kind: list, id } : null;
 }
 
 /** The press that an update is; null for every other one. */
@@ -91,14 +111,21 @@ export function pressOf(update: unknown): ChooserPress | null {
 export const nameOfThread = ({ target, slot, threadName }: BoundThread): string =>
   threadName === "" ? (slot === "" ? `thread ${String(target.threadId)}` : slot) : threadName;
 
-/** One row for each thread, in the order of their letters. */
-export function chooserKeyboard(id: string, threads: readonly BoundThread[]) {
+const otherRow = {
+  forward: (id: string) => [[{ text: "Give this thread to an agent…", callback_data: restoreListData(id) }]],
+  restore: (id: string) => [[{ text: "Back", callback_data: forwardListData(id) }]],
+  // The thread is gone: no agent can move there.
+  outside: () => [],
+} as const;
+const dataOf = { forward: forwardData, restore: restoreData, outside: forwardData } as const;
+
+/** One row for each thread, in the order of their letters, and one that leads to the other list. */
+export function chooserKeyboard(id: string, threads: readonly BoundThread[], list: ChooserList | "outside") {
   const rows = [...threads].sort((a, b) => a.slot.length - b.slot.length || (a.slot < b.slot ? -1 : 1));
-  return {
-    inline_keyboard: rows
-      .slice(0, chooserRowsMax)
-      .map((thread) => [{ text: nameOfThread(thread), callback_data: forwardData(id, thread.target.threadId) }]),
-  };
+  const chosen = rows
+    .slice(0, chooserRowsMax)
+    .map((thread) => [{ text: nameOfThread(thread), callback_data: dataOf[list](id, thread.target.threadId) }]);
+  return { inline_keyboard: [...chosen, ...otherRow[list](id)] };
 }
 
 // --------------------------------------------------------------------------------------------------------- the words
@@ -145,6 +172,10 @@ export const pressWords = {
   gone: "That agent is not connected any more. Choose another one.",
   underWay: "Your message is on its way.",
   moved: "Moved.",
+  whom: "Choose the agent that moves into this thread.",
+  whose: "Choose the agent that your message is for.",
+  restored: "This thread is that agent's now.",
+  refused: "That agent did not move here. Your message still waits.",
   settled: "Your message has been delivered. Only the clean-up is tried again.",
   failed: "That did not work. Try again.",
 } as const;

@@ -11,15 +11,27 @@
 import { fromPromise } from "xstate";
 import type { Actor } from "xstate";
 import { messageId, sameTarget } from "../machines/ids.ts";
-import type { BoundThread, ChatId, Epoch, JournalSeq, Lane, MessageId, ThreadTarget } from "../machines/ids.ts";
+import type {
+  BoundThread,
+  ChatId,
+  Epoch,
+  JournalSeq,
+  Lane,
+  MessageId,
+  SeatKey,
+  ThreadTarget,
+} from "../machines/ids.ts";
 import { canonicalInteger } from "../machines/calls.rules.ts";
 import type { DeliveryFact } from "../machines/delivery.machine.ts";
 import { fieldsOf } from "../machines/fields.rules.ts";
 import { rerouteMachine } from "../machines/reroute.machine.ts";
 import type {
   DismissOrder,
+  GiveAnswer,
+  GiveOrder,
   MoveAnswer,
   MoveOrder,
+  OfferAnswer,
   RerouteFact,
   ShowAnswer,
   ShowOrder,
@@ -43,6 +55,7 @@ import type { Work } from "./hand.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { CallOutcome } from "./ports.ts";
 import { threadsHeard } from "./outside.ts";
+import { Restorer } from "./restoring.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
 import { createOnStage } from "./stage.ts";
@@ -56,6 +69,8 @@ export interface ChoosingSide {
   readonly waitingIn: (lanes: readonly Lane[]) => readonly Work[];
   /** These entries, which waited in these lanes, are in another one by now. */
   readonly onMoved: (lanes: readonly Lane[], seqs: readonly JournalSeq[]) => void;
+  /** A thread that was nobody's is this seat's by now, with what waits there. */
+  readonly onRestored: (seat: SeatKey) => void;
   readonly onFenced: () => void;
 }
 
@@ -130,8 +145,9 @@ export class Choosers {
     const queryId = typeof query["id"] === "string" ? query["id"] : "";
     const question = [...this.questions.values()].find(({ id }) => id === press.id);
     if (question !== undefined) {
-      const to = { chatId: question.source.chatId, threadId: press.thread };
-      question.actor.send({ type: "chooser.pressed", to, query: queryId, message: facts.message });
+      const to = "thread" in press ? { chatId: question.source.chatId, threadId: press.thread } : question.source;
+      const { kind } = press;
+      question.actor.send({ type: "chooser.pressed", press: kind, to, query: queryId, message: facts.message });
       return;
     }
     this.answer(queryId, "expired");
@@ -209,6 +225,13 @@ export class Choosers {
         });
         this.side.onMoved(lanesOf(question.source), fact.seqs);
         return;
+      case "reroute.restored":
+        this.runtime.ports.stage.log.event("info", "thread-restored", {
+          thread: question.source.threadId,
+          seat: fact.seat,
+        });
+        this.side.onRestored(fact.seat);
+        return;
       case "reroute.left":
         question.isLeft = true;
         return;
@@ -248,13 +271,15 @@ export class Choosers {
     );
   }
 
-  private async show({ id, source, asked, message }: ShowOrder): Promise<ShowAnswer> {
+  private async show({ id, source, asked, message, list }: ShowOrder): Promise<ShowAnswer> {
     if ((await this.runtime.ports.store.threads.seatOf(source)) !== null) return { kind: "owned" };
     const threads = this.candidates(source);
     if (threads.length === 0) return this.guide(source);
-    const keyboard = chooserKeyboard(id, threads);
-    if (message !== null) return this.renew(source, message, keyboard);
-    const outcome = await this.send(source, { text: chooserText(asked), reply_markup: keyboard });
+    const outside = chooserKeyboard(id, threads, "outside");
+    const isOutside = this.questions.get(keyOf(source))?.isOutside === true;
+    const inside = isOutside ? outside : chooserKeyboard(id, threads, list);
+    if (message !== null) return this.renew(source, message, inside);
+    const outcome = await this.send(source, chooserText(asked), { inside, outside });
     if (outcome.kind === "ok") {
       const sent = canonicalInteger(fieldsOf(outcome.result)?.["message_id"]);
       return { kind: "shown", message: sent === null ? null : messageId(sent) };
@@ -267,20 +292,25 @@ export class Choosers {
   }
 
   /** In its thread, as a reply to what was written there; outside every thread when that one is gone. */
-  private async send(source: ThreadTarget, said: Readonly<Record<string, unknown>>): Promise<CallOutcome> {
+  private async send(
+    source: ThreadTarget,
+    text: string,
+    keyboards: { readonly inside: object; readonly outside: object },
+  ): Promise<CallOutcome> {
     const question = this.questions.get(keyOf(source));
     const repliesTo = question?.repliesTo ?? null;
     const reply = { message_id: repliesTo, allow_sending_without_reply: true };
     const inside = await this.call("sendMessage", {
       chat_id: source.chatId,
       message_thread_id: source.threadId,
-      ...said,
+      text,
+      reply_markup: keyboards.inside,
       ...(repliesTo === null ? {} : { reply_parameters: reply }),
     });
     const isGone = inside.kind === "rejected" && provesThreadGone(inside.error.description);
     if (!isGone || question === undefined) return inside;
     question.isOutside = true;
-    return this.call("sendMessage", { chat_id: source.chatId, ...said });
+    return this.call("sendMessage", { chat_id: source.chatId, text, reply_markup: keyboards.outside });
   }
 
   private async renew(source: ThreadTarget, message: MessageId, keyboard: object): Promise<ShowAnswer> {
@@ -326,10 +356,14 @@ export class Choosers {
   }
 
   private provide() {
+    const restorer = new Restorer(this.runtime, this.seats);
     return rerouteMachine.provide({
       actors: {
         showChooser: fromPromise<ShowAnswer, ShowOrder>(({ input }) => this.show(input)),
         moveContent: fromPromise<MoveAnswer, MoveOrder>(({ input }) => this.move(input)),
+        offerThread: fromPromise<OfferAnswer, MoveOrder>(({ input }) => restorer.offer(input)),
+        giveThread: fromPromise<GiveAnswer, GiveOrder>(({ input }) => restorer.give(input)),
+        seatAgent: fromPromise<boolean, GiveOrder>(({ input }) => restorer.seat(input)),
         dismissChooser: fromPromise<boolean, DismissOrder>(({ input }) =>
           this.dismiss(input.source.chatId, input.message),
         ),

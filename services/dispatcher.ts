@@ -102,6 +102,9 @@ class Dispatcher {
         this.hand.endChoice(lanes, seqs);
         this.look();
       },
+      onRestored: (seat) => {
+        this.seatChanged(seat);
+      },
       onFenced: () => {
         this.fence();
       },

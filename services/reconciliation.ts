@@ -5,8 +5,7 @@
  * Owns: what an action writes. Does not own: which actions there are (`machines/reconciliation.rules.ts`).
  */
 import { fromCallback, fromPromise } from "xstate";
-import { sameTarget } from "../machines/ids.ts";
-import type { Epoch, InstanceId, Liveness, SeatKey, ThreadTarget } from "../machines/ids.ts";
+import type { Epoch, InstanceId, Liveness, SeatKey } from "../machines/ids.ts";
 import { freeSlot } from "../machines/names.rules.ts";
 import { reconciliationMachine } from "../machines/reconciliation.machine.ts";
 import type { RecordAnswer } from "../machines/reconciliation.machine.ts";
@@ -16,13 +15,9 @@ import type {
   ReconciliationAction,
   ReconciliationInput as PlanInput,
 } from "../machines/reconciliation.rules.ts";
-import type {
-  Observation,
-  OperatorRequest,
-  OperatorWish,
-  ReconciliationView,
-} from "../machines/reconciliation.types.ts";
+import type { OperatorRequest, OperatorWish, ReconciliationView } from "../machines/reconciliation.types.ts";
 import { provideCleanup } from "./cleanup.ts";
+import { giveThread, nameSeen } from "./give-thread.ts";
 import { chatOf } from "./runtime.ts";
 import type { Runtime, Signal } from "./runtime.ts";
 
@@ -157,22 +152,15 @@ class Recorder {
         const slot = begun?.slot ?? freeSlot(bindings.map((each) => each.thread.slot)) ?? "";
         const threadName = nameSeen(observations, order.target) ?? begun?.threadName ?? slot;
         const thread = { target: order.target, slot, threadName };
-        // What was to become of it before is overtaken by this word.
-        if ((await cleanups.cancel({ epoch, target: order.target })).kind === "fenced") return { kind: "fenced" };
-        return recorded(
-          await threads.bind({
-            epoch,
-            provisionId: order.provisionId,
-            binding: {
-              seat: order.seat,
-              thread,
-              createdAtMs: atMs,
-              standing: "suspect",
-              reason: "adopted by the operator",
-              provenAtMs: atMs,
-            },
-          }),
-        );
+        const binding = {
+          seat: order.seat,
+          thread,
+          createdAtMs: atMs,
+          standing: "suspect" as const,
+          reason: "adopted by the operator",
+          provenAtMs: atMs,
+        };
+        return recorded(await giveThread(this.runtime, { epoch, provisionId: order.provisionId, binding }));
       }
       case "delete":
         return recorded(
@@ -196,10 +184,6 @@ class Recorder {
     }
   }
 }
-
-/** The name that Telegram has told of a thread; null = it has told none. */
-const nameSeen = (observations: readonly Observation[], target: ThreadTarget): string | null =>
-  observations.find((each) => sameTarget(each.target, target))?.name ?? null;
 
 export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: ReconciliationSide) {
   const { store, stage } = runtime.ports;

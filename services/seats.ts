@@ -167,6 +167,26 @@ export class Seats {
     };
   }
 
+  /**
+   * Asks the seat's holder to take another thread, of which nothing is written yet: `accepted` only by its own word. One
+   * that may believe in that thread all the same is written to no more, until it registers and is told what it has.
+   */
+  async offer(key: SeatKey, to: ThreadTarget): Promise<"accepted" | "refused" | "absent"> {
+    const sitter = this.sitterOf(key);
+    if (sitter === null) return "absent";
+    const told = await this.tell(key, sitter, { from: sitter.thread.target, to });
+    if (told.kind === "told") return "accepted";
+    this.runtime.ports.stage.log.event("info", "follower-did-not-move", { seat: key, reason: told.reason });
+    if (told.kind === "lost") this.linkClosed(key, sitter.generation);
+    return "refused";
+  }
+
+  /** Its holder may believe in a thread that is not the seat's: it registers anew, and is told which is. */
+  misled(key: SeatKey): void {
+    const sitter = this.sitterOf(key);
+    if (sitter !== null) this.linkClosed(key, sitter.generation);
+  }
+
   /** Resolves when the seat has left the state in which its thread is replaced, or never came to it. */
   private replaced(key: SeatKey, event: RegistrationEvent): Promise<void> {
     const actor = this.seats.get(key)?.actor;
@@ -312,8 +332,7 @@ export class Seats {
    * believes in the old thread: it is written to no more, until its next heartbeat makes it register, which tells it.
    */
   private onMoved({ key }: Seat, sitter: Sitter, from: ThreadTarget): void {
-    const { ports, settings } = this.runtime;
-    const { log, clock } = ports.stage;
+    const { log } = this.runtime.ports.stage;
     const { target } = sitter.thread;
     log.event("info", "seat.moved", {
       seat: key,
@@ -321,38 +340,47 @@ export class Seats {
       from: from.threadId,
       to: target.threadId,
     });
-    const { instanceId: recipientInstanceId, generation: recipientRegistrationGeneration } = sitter;
     const notTold = (reason: string): void => {
       log.event("warn", "follower-not-told-of-its-thread", { seat: key, reason });
       this.linkClosed(key, sitter.generation);
     };
-    this.links
-      .request(
-        { seat: key, generation: sitter.generation },
-        {
-          kind: "leader.replaceFollowerTarget",
-          requestId: ports.ids.requestId(settings.me),
-          auth: settings.secret,
-          recipientInstanceId,
-          recipientRegistrationGeneration,
-          target,
-          oldTarget: from,
-          reason: "thread-restore",
-          sentAtMs: clock.nowMs(),
-        },
-        timeoutMs.forward,
-      )
-      .then(
-        (outcome) => {
-          if (outcome.kind !== "answered") notTold(outcome.reason);
-          else if (!outcome.ack.ok) notTold(outcome.ack.message ?? "refused without a reason");
-        },
-        (error: unknown) => {
-          notTold(String(error));
-        },
-      );
+    this.tell(key, sitter, { from, to: target }).then(
+      (told) => {
+        if (told.kind !== "told") notTold(told.reason);
+      },
+      (error: unknown) => {
+        notTold(String(error));
+      },
+    );
     announceThread(this.runtime, sitter.thread, this.epoch);
     this.onChange(key);
+  }
+
+  /** Tells a seat's holder which thread it has, or shall have; `refused` is its own word, after `lost` it may believe either. */
+  private async tell(
+    seat: SeatKey,
+    { instanceId, generation }: Sitter,
+    { from, to }: { readonly from: ThreadTarget; readonly to: ThreadTarget },
+  ): Promise<{ readonly kind: "told" } | { readonly kind: "refused" | "lost"; readonly reason: string }> {
+    const { ports, settings } = this.runtime;
+    const outcome = await this.links.request(
+      { seat, generation },
+      {
+        kind: "leader.replaceFollowerTarget",
+        requestId: ports.ids.requestId(settings.me),
+        auth: settings.secret,
+        recipientInstanceId: instanceId,
+        recipientRegistrationGeneration: generation,
+        target: to,
+        oldTarget: from,
+        reason: "thread-restore",
+        sentAtMs: ports.stage.clock.nowMs(),
+      },
+      timeoutMs.forward,
+    );
+    if (outcome.kind !== "answered") return { kind: "lost", reason: outcome.reason };
+    if (outcome.ack.ok) return { kind: "told" };
+    return { kind: "refused", reason: outcome.ack.message ?? "refused without a reason" };
   }
 
   /** Shown to the operator, since when and why; once for each registration. */

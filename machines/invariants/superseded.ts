@@ -179,9 +179,9 @@ export const superseded: readonly Superseded[] = [
       "Nobody intercepts updates before they are routed: a handler ends one by its word, and only under its acquisition.",
   },
   {
-    ids: ["updates/T-46", "updates/T-48", "updates/T-49", "updates/T-53"],
+    ids: ["updates/T-46", "updates/T-48", "updates/T-49"],
     instead:
-      "A choice moves words to an agent’s thread, never an agent to another thread, and nothing is probed for it: a leader has its own thread or gets one by itself, and whose a thread is the operator says.",
+      "No agent takes a thread by itself, nor is anything probed for it: a leader has its own thread or gets one by itself, and whose a thread is the user says, or the operator.",
   },
   {
     ids: ["updates/T-55"],

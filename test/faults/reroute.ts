@@ -123,4 +123,18 @@ export const rerouteFaults: readonly Fault[] = [
     replace: "nowMs - this.toldAtMs < 0 * outsideToldEveryMs",
     tries: [unit("wire/choosers", "T-54")],
   },
+  {
+    name: "a thread is given to an agent that refused it",
+    file: "services/seats.ts",
+    find: 'if (outcome.ack.ok) return { kind: "told" };',
+    replace: 'if (outcome.ack.ok || seat !== "") return { kind: "told" };',
+    tries: [unit("wire/choosers", "T-53")],
+  },
+  {
+    name: "a thread whose giving had an unknown outcome may be given to another agent",
+    file: chart,
+    find: 'pausing: { after: { retryInterval: "giving" } }',
+    replace: 'pausing: { after: { retryInterval: "#reroute.choosing" } }',
+    tries: [unit("machines/reroute.machine", "given the thread again")],
+  },
 ];

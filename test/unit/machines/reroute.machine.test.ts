@@ -1,8 +1,8 @@
 /** The question whose a thread shall be: asked once, decided once, and only then cleaned up, with nothing sent twice. */
 import { describe, expect, it } from "vitest";
-import { epoch, journalSeq, messageId, threadId } from "../../../machines/ids.ts";
+import { epoch, journalSeq, messageId, seatKey, threadId } from "../../../machines/ids.ts";
 import { rerouteMachine } from "../../../machines/reroute.machine.ts";
-import type { MoveAnswer, RerouteInput } from "../../../machines/reroute.machine.ts";
+import type { MoveAnswer, Pressed, RerouteInput } from "../../../machines/reroute.machine.ts";
 import { chooserKeepMs } from "../../../machines/reroute.rules.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
 import { playChart } from "../../support/charts/play.ts";
@@ -18,7 +18,7 @@ const [one, two] = [journalSeq(1), journalSeq(2)];
 const input: RerouteInput = { epoch: epoch(4), id: "4.1", source, asked, isAlbum: false };
 const start = (differs: Partial<RerouteInput> = {}) => playChart(rerouteMachine, { ...input, ...differs });
 const press = (at = to, query = "q1", message: typeof question | null = question) =>
-  ({ type: "chooser.pressed", to: at, query, message }) as const;
+  ({ type: "chooser.pressed", press: "forward", to: at, query, message }) as const;
 const arrived = (isAlbum = false) => ({ type: "content.arrived", isAlbum }) as const;
 const accepted = (seq: typeof one) => ({ type: "content.accepted", seq }) as const;
 const ended = (seq: typeof one) => ({ type: "content.ended", seq }) as const;
@@ -35,7 +35,7 @@ const cleaning = () => delivering().send(accepted(one)).send(accepted(two));
 const uncleaned = () => cleaning().answer("cleanup", failed);
 const dismissing = () => moving().answer("moveContent", { kind: "nothing" });
 
-const shown = { epoch: 4, id: "4.1", source, asked };
+const shown = { epoch: 4, id: "4.1", source, asked, list: "forward" };
 
 describe("asking", () => {
   it("asks at once, in the thread itself", () => {
@@ -154,6 +154,100 @@ describe("a choice", () => {
     reroute.send(press(other, "q2"));
     expect(reroute.requests).not.toHaveProperty("moveContent");
     expect(reroute.facts.at(-1)).toEqual(said(word, "q2"));
+  });
+});
+
+describe("an agent that is to move into the thread", () => {
+  const seat = seatKey("manual:owner-5");
+  const giving = { epoch: 4, source, seat };
+  const pressed = (what: Pressed["press"], query = "q1") => ({ ...press(to, query), press: what });
+  const listed = () => waiting().send(pressed("restoreList"));
+  const listing = () => listed().answer("showChooser", { kind: "shown", message: question });
+  const offering = () => listing().send(pressed("restore", "q2"));
+  const bound = () => offering().answer("offerThread", { kind: "accepted", seat });
+  const seating = () => bound().answer("giveThread", { kind: "given" });
+  const asking = { showChooser: { ...shown, message: question } };
+  const takingAway = { dismissChooser: { epoch: 4, source, message: question } };
+
+  it("is chosen from a list of its own, with a way back", () => {
+    expect(listed().facts).toEqual([said("whom")]);
+    expect(listed().requests).toEqual({ showChooser: { ...shown, message: question, list: "restore" } });
+    expect(listing().state).toBe("choosing.listing.waiting");
+    const back = listing().send(pressed("forwardList", "q2"));
+    expect(back.facts.at(-1)).toEqual(said("whose", "q2"));
+    expect(back.requests).toEqual(asking);
+  });
+
+  it("may still be passed over: buttons of either list decide, whichever is shown", () => {
+    expect(listing().send(press()).requests).toHaveProperty("moveContent");
+    expect(waiting().send(pressed("restore")).requests).toHaveProperty("offerThread");
+    const guided = () => start().answer("showChooser", { kind: "guided" });
+    expect(guided().send(pressed("restore")).requests).toHaveProperty("offerThread");
+    expect(guided().send(pressed("restoreList")).state).toBe("choosing.listing.asking");
+    expect(guided().send(pressed("forwardList")).state).toBe("choosing.asking");
+  });
+
+  it("is listed as long as it is there, at most every 5 s, and no longer than the question stands", () => {
+    const reroute = listing().send(seatsChanged);
+    expect(reroute.state).toBe("choosing.listing.outdated");
+    expect(reroute.after("showInterval").requests).toHaveProperty("showChooser");
+    expect(listed().answer("showChooser", { kind: "guided" }).state).toBe("guided");
+    expect(listed().answer("showChooser", { kind: "owned" }).requests).toEqual(takingAway);
+    expect(listed().answer("showChooser", { kind: "failed" }).state).toBe("choosing.listing.outdated");
+    expect(listed().fail("showChooser").state).toBe("choosing.listing.outdated");
+    expect(listing().after("lifetime").requests).toEqual(takingAway);
+    const gone = listed().answer("showChooser", { kind: "shown", message: null });
+    expect(gone.send(seatsChanged).state).toBe("choosing.listing.waiting");
+    expect(gone.send(arrived()).state).toBe("choosing.asking");
+  });
+
+  it("has to say that it takes the thread before anything is bound; then it moves, and the question goes", () => {
+    expect(offering().requests).toEqual({ offerThread: { epoch: 4, source, to } });
+    expect(bound().requests).toEqual({ giveThread: giving });
+    expect(seating().facts.at(-1)).toEqual(said("restored", "q2"));
+    expect(seating().requests).toEqual({ seatAgent: giving });
+    const reroute = seating().answer("seatAgent", true);
+    expect(reroute.facts.at(-1)).toEqual({ type: "reroute.restored", seat });
+    expect(reroute.requests).toEqual(takingAway);
+  });
+
+  it.each([
+    ["refuses it", "refused", () => offering().answer("offerThread", { kind: "refused" })],
+    ["cannot be asked", "refused", () => offering().fail("offerThread")],
+    ["is gone", "gone", () => offering().answer("offerThread", { kind: "absent" })],
+    ["has lost its own thread", "gone", () => bound().answer("giveThread", { kind: "absent" })],
+  ] as const)("updates/T-53: leaves everything as it was when it %s: the question stays", (_, word, at) => {
+    expect(at().facts.at(-1)).toEqual(said(word, "q2"));
+    expect(at().requests).toEqual(asking);
+    expect(at().send(press()).requests).toHaveProperty("moveContent");
+  });
+
+  it("does not get a thread that another seat has by now", () => {
+    for (const reroute of [
+      offering().answer("offerThread", { kind: "owned" }),
+      bound().answer("giveThread", { kind: "owned" }),
+    ]) {
+      expect(reroute.facts.at(-1)).toEqual(said("expired", "q2"));
+      expect(reroute.requests).toEqual(takingAway);
+    }
+  });
+
+  it("is given the thread again when the outcome is not known, whatever is pressed meanwhile", () => {
+    const reroute = bound().fail("giveThread").send(press(other, "q3"));
+    expect(reroute.facts.at(-1)).toEqual(said("underWay", "q3"));
+    expect(reroute.after("retryInterval").requests).toEqual({ giveThread: giving });
+  });
+
+  it("has its seat moved again until it has the thread, for as long as a question stands", () => {
+    for (const reroute of [seating().answer("seatAgent", false), seating().fail("seatAgent")]) {
+      expect(reroute.state).toBe("restoring.remaining");
+      expect(reroute.after("showInterval").requests).toEqual({ seatAgent: giving });
+    }
+    expect(seating().after("lifetime").requests).toEqual(takingAway);
+  });
+
+  it("gets nothing under an epoch that is over", () => {
+    expect(bound().answer("giveThread", { kind: "fenced" }).facts.at(-1)).toEqual({ type: "reroute.fenced" });
   });
 });
 

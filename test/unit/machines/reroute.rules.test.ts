@@ -8,11 +8,14 @@ import {
   chooserRowsMax,
   chooserText,
   forwardData,
+  forwardListData,
   inThread,
   isOfAlbum,
   judgeStrange,
   pressOf,
   readPress,
+  restoreData,
+  restoreListData,
   unownedReason,
 } from "../../../machines/reroute.rules.ts";
 import type { StrangeThread } from "../../../machines/reroute.rules.ts";
@@ -68,6 +71,14 @@ describe("the buttons of a question", () => {
     expect(readPress("reroute:11.1z:42")).toEqual({ kind: "forward", id, thread: 42 });
   });
 
+  it("choose an agent that moves here, or lead to the other list", () => {
+    expect(restoreData(id, threadId(42))).toBe("reroutenew:11.1z:42");
+    expect(restoreListData(id)).toBe("rerouterestore:11.1z");
+    expect(readPress(restoreData(id, threadId(42)))).toEqual({ kind: "restore", id, thread: 42 });
+    expect(readPress(restoreListData(id))).toEqual({ kind: "restoreList", id });
+    expect(readPress(forwardListData(id))).toEqual({ kind: "forwardList", id });
+  });
+
   it.each([
     "",
     "reroute:",
@@ -77,6 +88,10 @@ describe("the buttons of a question", () => {
     "reroute:1.1:4:5",
     "reroute:11:4",
     "xreroute:1.1:4",
+    "reroute:1.1",
+    "reroutenew:1.1",
+    "rerouterestore:1.1:4",
+    "constructor:1.1:4",
     7,
     null,
   ])("are not %j", (data) => {
@@ -90,12 +105,11 @@ describe("the buttons of a question", () => {
   });
 
   it("are one a row, in the order of the letters, at most as many as fit", () => {
-    const { inline_keyboard: rows } = chooserKeyboard(id, [
-      thread(9, "AA", "Last"),
-      thread(5, "B", ""),
-      thread(7, "A", "Amber"),
-      thread(8, "", ""),
-    ]);
+    const { inline_keyboard: rows } = chooserKeyboard(
+      id,
+      [thread(9, "AA", "Last"), thread(5, "B", ""), thread(7, "A", "Amber"), thread(8, "", "")],
+      "outside",
+    );
     expect(rows).toEqual([
       [{ text: "thread 8", callback_data: "reroute:11.1z:8" }],
       [{ text: "Amber", callback_data: "reroute:11.1z:7" }],
@@ -103,11 +117,20 @@ describe("the buttons of a question", () => {
       [{ text: "Last", callback_data: "reroute:11.1z:9" }],
     ]);
     const many = Array.from({ length: 200 }, (_, n) => thread(n + 1));
-    expect(chooserKeyboard(id, many).inline_keyboard).toHaveLength(chooserRowsMax);
+    expect(chooserKeyboard(id, many, "outside").inline_keyboard).toHaveLength(chooserRowsMax);
+  });
+
+  it("have one more row, which leads to the other list, unless the thread is gone", () => {
+    const last = (list: "forward" | "restore") => chooserKeyboard(id, [thread(5)], list).inline_keyboard.at(-1);
+    expect(last("forward")).toEqual([{ text: "Give this thread to an agent…", callback_data: restoreListData(id) }]);
+    expect(last("restore")).toEqual([{ text: "Back", callback_data: forwardListData(id) }]);
+    expect(chooserKeyboard(id, [thread(5)], "restore").inline_keyboard[0]?.[0]?.callback_data).toBe(
+      "reroutenew:11.1z:5",
+    );
   });
 
   it("fit into what Telegram allows, whatever the numbers", () => {
-    const data = forwardData(chooserId(epoch(Number.MAX_SAFE_INTEGER), 1e9), threadId(2 ** 31));
+    const data = restoreData(chooserId(epoch(Number.MAX_SAFE_INTEGER), 1e9), threadId(2 ** 31));
     expect(data.length).toBeLessThanOrEqual(64);
   });
 });

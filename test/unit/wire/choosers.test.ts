@@ -41,6 +41,9 @@ const threadIn = ({ received }: Peer): readonly unknown[] =>
   received.flatMap((each) =>
     each.kind === "leader.forwardMessage" ? [(each.message as { message_thread_id?: number }).message_thread_id] : [],
   );
+/** The threads that a question offers, in order. */
+const agentsIn = (call: Parameters<typeof buttonsOf>[0]): readonly number[] =>
+  buttonsOf(call).flatMap(({ callback_data: data }) => (/:[0-9]+$/.test(data) ? [Number(data.split(":")[2])] : []));
 const handedTexts = ({ handed }: LeaderWorld): readonly unknown[] =>
   handed.map(({ update }) => (update as { readonly message?: { readonly text?: string } }).message?.text);
 
@@ -49,7 +52,7 @@ test("updates/T-47: it waits, and the user is asked in that thread, with a butto
   const [question, ...more] = said(world);
   expect(more).toEqual([]);
   expect(question?.payload).toMatchObject({ reply_parameters: { message_id: id } });
-  expect(buttonsOf(question!).map(({ callback_data: data }) => Number(data.split(":")[2]))).toEqual([own, peer.thread]);
+  expect(agentsIn(question!)).toEqual([own, peer.thread]);
   expect(await journalOf(world)).toEqual({ waiting: 1, claimed: 0, deadLetters: 0 });
   expect([textsOf(peer), world.handed]).toEqual([[], []]);
   // Whatever more is written there belongs to the same question.
@@ -165,7 +168,7 @@ test("an agent that has gone cannot be chosen: its button goes, and who presses 
   expect(toldAfter(world, query)).toEqual([pressWords.gone]);
   await world.clock.advance(6_000);
   const [renewed] = [...world.telegram.of("editMessageReplyMarkup")].reverse();
-  expect(buttonsOf(renewed!).map(({ callback_data: data }) => Number(data.split(":")[2]))).toEqual([own]);
+  expect(agentsIn(renewed!)).toEqual([own]);
   expect(await journalOf(world)).toMatchObject({ waiting: 1 });
   press(world, buttonFor(world, own));
   await world.clock.advance(500);
@@ -282,4 +285,88 @@ test("of a thread that is gone the user is asked outside every thread, and that 
   expect(deletions(world)).toEqual([]);
   expect(world.telegram.of("deleteMessage").map(({ payload }) => payload)).toEqual([{ chat_id: 7, message_id: 950 }]);
   expect(await journalOf(world)).toEqual(nothingWaits);
+});
+
+/** The same as `asked`, with the second list open. */
+async function askedWhoMoves(options: PeerOptions = {}) {
+  const at = await asked("hello", options);
+  const opening = press(at.world, otherList(at.world));
+  await at.world.clock.advance(500);
+  return { ...at, opening };
+}
+const lastKeyboard = ({ telegram }: LeaderWorld): readonly string[] =>
+  [...telegram.calls].reverse().flatMap((call) => {
+    const rows = buttonsOf(call);
+    return rows.length === 0 ? [] : [rows.map(({ callback_data: data }) => data)];
+  })[0] ?? [];
+const otherList = (world: LeaderWorld): string => lastKeyboard(world).at(-1) ?? "";
+const targetsTold = ({ received }: Peer): readonly unknown[] =>
+  received.flatMap((each) => (each.kind === "leader.replaceFollowerTarget" ? [each.target.threadId] : []));
+const boundThreads = async ({ store }: LeaderWorld): Promise<readonly number[]> =>
+  (await store.threads.view()).bindings.map(({ thread }) => Number(thread.target.threadId)).sort((a, b) => a - b);
+
+test("the question has a second list, of agents that may move there, and a way back", async () => {
+  const { world, peer, own, opening } = await askedWhoMoves();
+  expect(toldAfter(world, opening)).toEqual([pressWords.whom]);
+  const [, id = ""] = otherList(world).split(":");
+  const choices = [own, peer.thread].map((thread) => `reroutenew:${id}:${String(thread)}`);
+  expect(lastKeyboard(world)).toEqual([...choices, `rerouteback:${id}`]);
+  const back = press(world, otherList(world));
+  await world.clock.advance(500);
+  expect(toldAfter(world, back)).toEqual([pressWords.whose]);
+  expect(lastKeyboard(world).at(-1)).toBe(`rerouterestore:${id}`);
+  press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(500);
+  expect(textsOf(peer)).toEqual(["hello"]);
+  expect(targetsTold(peer)).toEqual([]);
+});
+
+test("an agent that is chosen moves into the thread, and gets what waits there; its old thread is left over", async () => {
+  const { world, peer, own } = await askedWhoMoves();
+  const query = press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(4_000);
+  expect(toldAfter(world, query)).toEqual([pressWords.restored]);
+  expect(new Set(targetsTold(peer))).toEqual(new Set([strange]));
+  expect(textsOf(peer)).toEqual(["hello"]);
+  expect(threadIn(peer)).toEqual([strange]);
+  expect(await boundThreads(world)).toEqual([own, strange].sort((a, b) => a - b));
+  const { leftovers } = await world.store.threads.view();
+  expect(leftovers.map(({ target }) => target.threadId)).toEqual([peer.thread]);
+  expect(deletions(world)).toEqual([]);
+  expect(world.telegram.of("deleteMessage").map(({ payload }) => payload["message_id"])).toEqual([901]);
+  // It is its thread from now on.
+  write(world, "and more");
+  await world.clock.advance(500);
+  expect(textsOf(peer)).toEqual(["hello", "and more"]);
+  expect(await journalOf(world)).toEqual(nothingWaits);
+});
+
+test("the leader's own agent moves there like any other", async () => {
+  const { world, peer, own } = await askedWhoMoves();
+  press(world, buttonFor(world, own));
+  await world.clock.advance(4_000);
+  expect(handedTexts(world)).toEqual(["hello"]);
+  expect(await boundThreads(world)).toEqual([peer.thread, strange].sort((a, b) => a - b));
+  write(world, "and more");
+  await world.clock.advance(500);
+  expect(handedTexts(world)).toEqual(["hello", "and more"]);
+  expect([textsOf(peer), targetsTold(peer), deletions(world)]).toEqual([[], [], []]);
+});
+
+test("updates/T-53: when the agent refuses the thread nothing is bound anew, what waits is kept, and the question stays", async () => {
+  const { world, peer, own } = await askedWhoMoves();
+  const usual = peer.answer;
+  peer.answer = (request) =>
+    request.kind === "leader.replaceFollowerTarget" ? { ok: false, message: "not now" } : usual(request);
+  const before = await boundThreads(world);
+  const query = press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(1_000);
+  expect(toldAfter(world, query)).toEqual([pressWords.refused]);
+  expect(targetsTold(peer)).toEqual([strange]);
+  expect(await boundThreads(world)).toEqual(before);
+  expect(await journalOf(world)).toEqual({ waiting: 1, claimed: 0, deadLetters: 0 });
+  expect([textsOf(peer), world.telegram.of("deleteMessage")]).toEqual([[], []]);
+  press(world, buttonFor(world, own));
+  await world.clock.advance(500);
+  expect(handedTexts(world)).toEqual(["hello"]);
 });
