@@ -35,8 +35,8 @@ export const rerouteFaults: readonly Fault[] = [
   {
     name: "a question is asked for ever",
     file: chart,
-    find: '      after: { lifetime: "dismissing" },\n      states: {\n        asking',
-    replace: "      after: { lifetime: {} },\n      states: {\n        asking",
+    find: '      after: { lifetime: "dismissing" },\n      on: presses',
+    replace: "      after: { lifetime: {} },\n      on: presses",
     tries: [unit("machines/reroute.machine", "OP-40")],
   },
   {
