@@ -60,11 +60,12 @@ export function readRoster(result: unknown): readonly string[] {
   return [...new Set(valid)].sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
 }
 
-/** The thread in a registration's answer; null when it names none. */
+/** The thread in a registration's answer, flat or in a `target` of its own (protocol §3.2); null when it names none. */
 function readThread(result: unknown): BoundThread | null {
   const fields = asBody(result);
-  const chat = fields?.["chatId"];
-  const thread = fields?.["threadId"];
+  const target = asBody(fields?.["target"]) ?? fields;
+  const chat = target?.["chatId"];
+  const thread = target?.["threadId"];
   if (fields === null || !Number.isSafeInteger(chat) || !Number.isSafeInteger(thread)) return null;
   const text = (value: unknown): string => (typeof value === "string" ? value : "");
   return {

@@ -53,6 +53,17 @@ test("protocol/S-75 a forward that overtakes our registration's answer is stale,
   expect(texts(world)).toEqual(["m900"]);
 });
 
+test("protocol/§3.2 a leader may name our thread in an object of its own; slot and name stand beside it", async () => {
+  const world = await startInFleet({ isServing: false });
+  const { chatId, threadId, slot, threadName } = v1Thread;
+  // What stands beside an object is no thread, even where it looks like one.
+  const result = { target: { chatId, threadId }, chatId: 1, threadId: 1, slot, threadName };
+  world.v1.answer = ({ kind }) => (kind === "follower.register" ? { protocol: v1Protocol, result } : null);
+  await world.v1.serve();
+  await until(world, () => isRegistered(world));
+  expect(world.instance.runtime.board.place?.thread).toEqual({ target: { chatId, threadId }, slot, threadName });
+});
+
 test("protocol/P-24 a follower whose registration was refused serves nobody any more", async () => {
   const world = await startInFleet({ isServing: false });
   world.v1.answer = ({ kind }) =>
