@@ -2,18 +2,29 @@
  * `npm run interop`: its two sides as processes, against each other.
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
-function interop(...args: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
+interface Ended {
+  readonly code: unknown;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function ended(...args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
     execFile(process.execPath, ["scripts/run-ts.mjs", "test/interop/interop.ts", ...args], (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(`${error.message}\n${stderr}`));
+      resolve({ code: error === null ? 0 : error.code, stdout, stderr });
     });
   });
+}
+
+async function interop(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await ended(...args);
+  if (code !== 0) throw new Error(`it ended with ${String(code)}\n${stderr}`);
+  return stdout;
 }
 
 test("a follower registers, sends into its thread and leaves; both sides print every line and no secret", async () => {
@@ -30,4 +41,26 @@ test("a follower registers, sends into its thread and leaves; both sides print e
     expect(printed).not.toContain("hush-hush");
   }
   expect(follower).toMatch(/the call: \{"kind":"ok","result":\{"message_id":\d+\}\}/);
+});
+
+test("serving closes no folder that is open to others and replaces nothing that is no socket; who never registered ends with 1", async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "pli-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const shared = path.join(folder, "shared");
+  mkdirSync(shared);
+  chmodSync(shared, 0o755);
+  const notes = path.join(folder, "notes.txt");
+  writeFileSync(notes, "mine");
+  const rest = ["--secret", "hush-hush", "--seconds", "1"];
+  const [open, taken, alone] = await Promise.all([
+    ended("--as", "leader", "--socket", path.join(shared, "bus.sock"), ...rest),
+    ended("--as", "leader", "--socket", notes, ...rest),
+    ended("--as", "follower", "--socket", path.join(folder, "bus.sock"), "--say", "hello", ...rest),
+  ]);
+  expect([open.code, taken.code, alone.code]).toEqual([2, 2, 1]);
+  expect(open.stderr).toContain("is open to others");
+  expect(statSync(shared).mode & 0o777).toBe(0o755);
+  expect(taken.stderr).toContain("is no socket");
+  expect(readFileSync(notes, "utf8")).toBe("mine");
+  expect(alone.stdout).toContain("never registered");
 });

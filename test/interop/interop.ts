@@ -18,6 +18,7 @@ import { capability } from "../../machines/wire/constants.ts";
 import type { Ports } from "../../services/runtime.ts";
 import { ForeignLeader } from "./lab/foreign-leader.ts";
 import { countingIds, identityOf, openLab, v1Capabilities, type Lab } from "./lab/lab.ts";
+import { faultOfPlace } from "./lab/place.ts";
 import { scriptedTelegram } from "./lab/telegram.ts";
 
 const usage = `npm run interop -- --as leader|follower --socket PATH --secret S [options]
@@ -29,7 +30,10 @@ const usage = `npm run interop -- --as leader|follower --socket PATH --secret S 
   --seconds N     end after N seconds (default: at SIGINT or SIGTERM)
   --chat ID       the chat, and the user, of the line (default 7)
   --name NAME     the name of our seat (default "interop")
-  --help          this text`;
+  --help          this text
+
+The folder of PATH must be closed to others (0700) when we serve there; one that is not there yet is made.
+Ends with 0; with 1 when we never registered or served, or the message was not sent; with 2 when an option is wrong.`;
 
 const options = {
   as: { type: "string" },
@@ -76,6 +80,8 @@ function wantedFrom(values: Values): Wanted | string {
   if (as === "leader" && (say !== null || isLeaving)) return "--say and --leave are a follower's: --as follower";
   const fault = faultOfName(name);
   if (fault !== null) return `--name: ${fault}`;
+  const place = as === "leader" ? faultOfPlace(path.resolve(socket)) : null;
+  if (place !== null) return `--socket: ${place}`;
   return { as, socket: path.resolve(socket), secret, chat, name, say, isLeaving, seconds };
 }
 
@@ -124,15 +130,18 @@ function tellingOfDials({ store, transport }: Pick<Ports, "store" | "transport">
   };
 }
 
-/** Follows the chart: what it became, and what troubles it. */
-function tellingOfRole({ instance: { actor } }: Lab, { as, socket }: Wanted): void {
+/** Follows the chart: what it became, and what troubles it. Returns whether it became that at all. */
+function tellingOfRole({ instance: { actor } }: Lab, { as, socket }: Wanted): () => boolean {
+  let isReady = false;
   actor.on("instance.ready", ({ thread }) => {
+    isReady = true;
     const where = as === "leader" ? `we lead, and serve at ${socket}` : `registered at ${socket}`;
     tell(`${where}; our thread is ${thread === null ? "none" : String(thread.target.threadId)}`);
   });
   actor.on("instance.troubled", ({ trouble, reason }) => {
     tell(`trouble (${trouble}): ${reason}`);
   });
+  return () => isReady;
 }
 
 async function open({ as, socket, secret, chat, name }: Wanted, folder: string): Promise<Lab> {
@@ -188,7 +197,8 @@ async function main(): Promise<number> {
   const over = ended(wanted.seconds);
   const folder = mkdtempSync(path.join(os.tmpdir(), "pli-"));
   const lab = await open(wanted, folder);
-  tellingOfRole(lab, wanted);
+  const wasReady = tellingOfRole(lab, wanted);
+  let isSaid = wanted.say === null;
   try {
     if (wanted.say !== null) {
       const { actor } = lab.instance;
@@ -201,6 +211,7 @@ async function main(): Promise<number> {
       if (thread !== undefined) {
         const body = { chat_id: wanted.chat, message_thread_id: thread, text: wanted.say };
         const outcome = await lab.instance.call({ method: "sendMessage", body });
+        isSaid = outcome.kind === "ok";
         tell(`the call: ${JSON.stringify(outcome)}`);
       }
     }
@@ -209,7 +220,8 @@ async function main(): Promise<number> {
     await lab.stop(wanted.isLeaving);
     rmSync(folder, { recursive: true, force: true });
   }
-  return 0;
+  if (!wasReady()) tell(wanted.as === "leader" ? `never served at ${wanted.socket}` : "never registered");
+  return wasReady() && isSaid ? 0 : 1;
 }
 
 process.exitCode = await main();
