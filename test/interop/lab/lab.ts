@@ -19,6 +19,7 @@ import { chatId, generation, type InstanceId } from "../../../machines/ids.ts";
 import { capability, protocolVersion, type ProtocolIdentity } from "../../../machines/wire/constants.ts";
 import type { HandedUpdate } from "../../../services/queue.ts";
 import { composeInstance, type ComposedInstance } from "../../../services/instance.ts";
+import type { V1Fleet } from "../../../services/ports/owner.ts";
 import type { Ports } from "../../../services/runtime.ts";
 import type { Ids, Log, Processes, Store, TelegramApi, Transport } from "../../../services/ports.ts";
 import { hostOf, plainSettings } from "../../support/wire/composing.ts";
@@ -40,6 +41,8 @@ export interface LabOptions {
   readonly log: Log;
   readonly counters: TransportCounters;
   readonly tap?: FrameTap;
+  /** The v1 fleet that the instance is part of; by default none. */
+  readonly v1?: V1Fleet;
   readonly handOut: (update: HandedUpdate) => void;
   /** Stands between the instance and its store or transport; by default nothing does. */
   readonly around?: (ports: {
@@ -90,7 +93,7 @@ export function openLab(options: LabOptions): Lab {
       ids,
       processes,
       telegram,
-      v1: null,
+      v1: options.v1 ?? null,
       ...(options.around?.(made) ?? made),
     },
     {
