@@ -40,6 +40,8 @@ test("a follower registers, sends into its thread and leaves; both sides print e
       expect(printed).toContain(`"kind":"${kind}"`);
     expect(printed).not.toContain("hush-hush");
   }
+  // What v1 leaders are told: where we work, and no capability that only our own leaders have a use for.
+  expect(follower).toContain(`"cwd":${JSON.stringify(process.cwd())}`);
   expect(follower).toMatch(/the call: \{"kind":"ok","result":\{"message_id":\d+\}\}/);
 });
 

@@ -4,19 +4,21 @@
  *
  * Stand-ins: our store is in memory, and the Bot API behind our leader gives fixed answers (threads counted up from 42).
  */
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../adapters/host/clock.ts";
 import { systemIds } from "../../adapters/host/ids.ts";
-import { systemProcesses } from "../../adapters/host/processes.ts";
 import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/index.ts";
 import type { FrameTap } from "../../adapters/transport/unix/frame-tap.ts";
+import { defaultOwnerTimings } from "../../machines/owner.contract.ts";
 import { faultOfName } from "../../machines/seat.rules.ts";
 import { capability } from "../../machines/wire/constants.ts";
+import type { V1Fleet } from "../../services/ports/owner.ts";
 import type { Ports } from "../../services/runtime.ts";
-import { ForeignLeader } from "./lab/foreign-leader.ts";
+import { foreignOwner } from "./lab/foreign-owner.ts";
 import { countingIds, identityOf, openLab, v1Capabilities, type Lab } from "./lab/lab.ts";
 import { faultOfPlace } from "./lab/place.ts";
 import { scriptedTelegram } from "./lab/telegram.ts";
@@ -144,22 +146,26 @@ function tellingOfRole({ instance: { actor } }: Lab, { as, socket }: Wanted): ()
   return () => isReady;
 }
 
-async function open({ as, socket, secret, chat, name }: Wanted, folder: string): Promise<Lab> {
+function open({ as, socket, secret, chat, name }: Wanted, folder: string): Lab {
   const ids = countingIds(systemIds());
   // A profile of its own: two of these must not take the same seat.
   const store = openMemoryStore({
     database: new MemoryDatabase(`interop-${String(process.pid)}`),
     clock: systemClock(),
   });
-  const foreign =
-    as === "leader"
-      ? null
-      : await ForeignLeader.lead(store, { endpoint: socket, secret, incarnation: systemProcesses().parent() });
+  const me = ids.instanceId(process.pid, Date.now());
+  const ownSecret = as === "leader" ? secret : ids.secret();
+  const fleet: V1Fleet = {
+    store: foreignOwner({ endpoint: socket, secret }),
+    self: { pid: process.pid, cwd: process.cwd(), instanceId: me, runtimeGeneration: 1, secret: ownSecret },
+    timings: defaultOwnerTimings,
+    mintEpoch: () => randomUUID(),
+  };
   let messages = 900;
   return openLab({
-    me: ids.instanceId(process.pid, Date.now()),
+    me,
     name,
-    secret: as === "leader" ? secret : ids.secret(),
+    secret: ownSecret,
     chat,
     identity: identityOf("partyline", as === "leader" ? v1Capabilities : [capability.durableAdmission]),
     ids,
@@ -179,7 +185,8 @@ async function open({ as, socket, secret, chat, name }: Wanted, folder: string):
     handOut: ({ id }) => {
       tell(`update ${id} is ours and was handed out`);
     },
-    around: (made) => tellingOfDials(foreign?.around(made) ?? made),
+    around: tellingOfDials,
+    ...(as === "leader" ? {} : { v1: fleet }),
   });
 }
 
@@ -196,7 +203,7 @@ async function main(): Promise<number> {
   }
   const over = ended(wanted.seconds);
   const folder = mkdtempSync(path.join(os.tmpdir(), "pli-"));
-  const lab = await open(wanted, folder);
+  const lab = open(wanted, folder);
   const wasReady = tellingOfRole(lab, wanted);
   let isSaid = wanted.say === null;
   try {
