@@ -20,6 +20,7 @@ import { lookForMoves } from "./chats.ts";
 import type { Link, RequestOutcome } from "./ports.ts";
 import type { Receiver } from "./receiver.ts";
 import { identityFor, readRegistration, readRoster, registerRequest } from "./registering.ts";
+import { leavingRoom } from "./room.ts";
 import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
 
 const dialTimeoutMs = 1_000;
@@ -59,7 +60,7 @@ async function askToRegister(
   const { ports, settings } = runtime;
   let link: Link;
   try {
-    link = await ports.transport.dial(input.leader.endpoint, dialTimeoutMs);
+    link = leavingRoom(await ports.transport.dial(input.leader.endpoint, dialTimeoutMs), ports.stage.clock);
   } catch (error) {
     return { kind: "unreachable", reason: String(error) };
   }

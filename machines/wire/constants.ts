@@ -24,6 +24,9 @@ export const crossTargetDeliveryMarker = "__piTelegramCrossTargetDelivery";
 
 /** Capacity of a server's request ledger, in entries. */
 export const requestLedgerEntriesMax = 4096;
+
+/** Requests of one connection that a server of ours runs at a time; it reads no further until one of them is answered. */
+export const requestsInFlightMax = 256;
 /** Longest unix socket path bound as it is, in bytes; longer ones move to the overflow folder. */
 export const socketPathBytesMax = 80;
 /** Longest handoff payload, in bytes of compact JSON. */

@@ -5,7 +5,7 @@
  * Does not own: what a line is answered (wire/answering.ts).
  * Invariants:
  *  - lines are started at once and concurrently; answers leave in completion order (W-6);
- *  - while `inFlightMax` requests, or `inFlightLengthMax` of them, run or `unreadBytesMax` of answers are unread, nothing is read: one greedy peer costs a
+ *  - while `requestsInFlightMax` requests, or `inFlightLengthMax` of them, run or `unreadBytesMax` of answers are unread, nothing is read: one greedy peer costs a
  *    bounded amount of memory and no other peer notices;
  *  - answers of one turn of the event loop leave in one write;
  *  - after the peer's FIN nothing is written (W-8).
@@ -13,7 +13,7 @@
 import type { Buffer } from "node:buffer";
 import type net from "node:net";
 import process from "node:process";
-import { lineBytesMax } from "../../../machines/wire/constants.ts";
+import { lineBytesMax, requestsInFlightMax } from "../../../machines/wire/constants.ts";
 import type { Inbound } from "../../../services/ports.ts";
 import type { Answering } from "../wire/answering.ts";
 import type { TransportCounters } from "../wire/counters.ts";
@@ -21,7 +21,6 @@ import { LineSplitter } from "../wire/line-splitter.ts";
 import type { Timers } from "../wire/pending.ts";
 import type { LineTap } from "./frame-tap.ts";
 
-const inFlightMax = 256;
 /** Of all requests in flight, in UTF-16 units; the one that exceeds it still runs. */
 const inFlightLengthMax = 32 * 1024 * 1024;
 const unreadBytesMax = 1024 * 1024;
@@ -114,7 +113,7 @@ export class ServedConnection implements Inbound {
 
   #isPressed(): boolean {
     return (
-      this.#inFlight >= inFlightMax ||
+      this.#inFlight >= requestsInFlightMax ||
       this.#inFlightLength > inFlightLengthMax ||
       this.#socket.writableLength + this.#outbox.length > unreadBytesMax
     );

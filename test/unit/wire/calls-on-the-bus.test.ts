@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { crossTargetDeliveryMarker } from "../../../machines/wire/constants.ts";
 import type { Ack } from "../../../machines/wire/envelopes.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
+import { callsUnderWayMax } from "../../../services/room.ts";
 import { owner } from "../../support/wire/leader.ts";
 import { startFollower, startInFleet, until } from "../../support/wire/follower.ts";
 import type { FleetWorld } from "../../support/wire/follower.ts";
@@ -30,6 +31,25 @@ test("protocol/AC-1 superseded: unregistered, nothing is sent; the call waits fo
   await world.v1.serve();
   await until(world, () => world.v1.of("follower.heartbeat").length > 0);
   expect(asked(world)).toEqual([]);
+});
+
+test("of many calls that hang the leader gets so many that heartbeats still pass; the others wait for their turn", async () => {
+  const world = await startFollower();
+  const hanging: ((ack: Partial<Ack>) => void)[] = [];
+  world.v1.answer = ({ kind }) =>
+    kind === "follower.callApi" ? new Promise<Partial<Ack>>((resolve) => hanging.push(resolve)) : null;
+  const calls = Array.from({ length: callsUnderWayMax + 10 }, () =>
+    world.instance.call({ method: "sendMessage", body: { text: "x" } }),
+  );
+  await settled();
+  expect(asked(world)).toHaveLength(callsUnderWayMax);
+  let answered = 0;
+  while (answered < calls.length) {
+    for (const give of hanging.splice(0)) give({ result: { message_id: (answered += 1) } });
+    await settled();
+  }
+  expect(new Set((await Promise.all(calls)).map(({ kind }) => kind))).toEqual(new Set(["ok"]));
+  expect(asked(world)).toHaveLength(calls.length);
 });
 
 test("protocol/AC-2 polling and webhooks are no follower's: refused here, in any spelling, and never sent", async () => {
