@@ -56,7 +56,10 @@ export const unexplored: ReadonlyMap<string, string> = new Map([
   ["capability", "two questions and an answer; whole instances in simulation run it"],
   ["grouping", "gathers the parts of one message; albums that real processes are sent run it"],
   ["instance", "its companions are charts of their own worlds; whole instances in simulation run them together"],
-  ["reroute", "one question, one write and one deletion; whole instances in simulation die at each of its effects"],
+  [
+    "reroute",
+    "one question, one write for either answer, one deletion; whole instances in simulation die at each of its effects",
+  ],
   ["reconciliation", "plans over the whole store, which worlds have in parts; whole instances in simulation run it"],
 ]);
 
