@@ -14,6 +14,7 @@ import { isolated } from "./adapters/host/isolated-log.ts";
 import { systemProcesses } from "./adapters/host/processes.ts";
 import { redactor } from "./adapters/host/redact.ts";
 import { readTokenFile } from "./adapters/host/token-file.ts";
+import { sqliteBackups } from "./adapters/store/sqlite/backup.ts";
 import { openOwnerStore, v1Folder } from "./adapters/store/v1-owner/index.ts";
 import { ownerSelf } from "./adapters/store/v1-owner/self.ts";
 import { createTelegramClient } from "./adapters/telegram/client/index.ts";
@@ -26,11 +27,13 @@ import type { Instance, InstanceEvents, InstanceTurn, InstanceUpdate } from "./i
 import { openStore, stateFolder } from "./line.ts";
 import type { BoundThread, Epoch } from "./machines/ids.ts";
 import { defaultOwnerTimings } from "./machines/owner.contract.ts";
+import { roleOf } from "./machines/role.rules.ts";
 import type { Role } from "./machines/role.rules.ts";
 import { checkOptions, settingsFrom } from "./options.ts";
 import type { InstanceOptions } from "./options.ts";
 import { AgentError } from "./services/agents-api.ts";
 import type { Agents, AgentSelector, AgentThread } from "./services/agents-api.ts";
+import { BackupTimes } from "./services/backups.ts";
 import { Counts } from "./services/counts.ts";
 import type { DeadLetter, DeadLetterOutcome, DeadLetters } from "./services/dead-letters.ts";
 import { CallError, StartError } from "./services/errors.ts";
@@ -38,6 +41,7 @@ import { Handlers } from "./services/handlers.ts";
 import type { Trouble } from "./services/handlers.ts";
 import type { HandoffOutcome } from "./services/handoff.ts";
 import { composeInstance } from "./services/instance.ts";
+import type { ComposedInstance } from "./services/instance.ts";
 import type { LineQueue, LineView, LineWork, MoveReply } from "./services/line-view.ts";
 import type { OperatorReply, OperatorWish } from "./services/operator.ts";
 import type { Pairing, PairingAsker, PairingReply, PairingState } from "./services/pairing-desk.ts";
@@ -113,6 +117,13 @@ interface Renewing {
   /** Every token that this instance has had: none of them is shown. */
   readonly tokens: Set<string>;
 }
+function keepBackups({ actor }: ComposedInstance, ports: ConstructorParameters<typeof BackupTimes>[0]): BackupTimes {
+  const times = new BackupTimes(ports);
+  actor.subscribe((snapshot) => {
+    times.tell(roleOf(snapshot));
+  });
+  return times;
+}
 /**
  * Puts this process on the line and resolves as soon as its store is open; `ready` tells when it can be written to.
  *
@@ -123,10 +134,8 @@ interface Renewing {
 export async function createInstance(options: InstanceOptions): Promise<Instance> {
   checkOptions(options);
   const folder = stateFolder(options);
-  const clock = systemClock();
-  const [ids, processes] = [systemIds(), systemProcesses()];
-  const secret = ids.secret();
-  const tokens = new Set([options.token]);
+  const [clock, ids, processes] = [systemClock(), systemIds(), systemProcesses()];
+  const [secret, tokens] = [ids.secret(), new Set([options.token])];
   const redact = redactor(() => [...tokens, secret]);
   const log = isolated(options.log ?? silent, redact);
   const telegram = openTelegram(options, folder, { log, tokens });
@@ -179,9 +188,11 @@ export async function createInstance(options: InstanceOptions): Promise<Instance
     },
   );
   handlers.reportTo(composed.queue.listening);
+  const backups = keepBackups(composed, { backups: sqliteBackups({ folder, clock }), clock, log });
   return new LineInstance({ composed, handlers, inspectorUrl: inspection.pageUrl }, async () => {
     try {
       await composed.dispose();
+      await backups.close();
       await counts.flush();
     } finally {
       await inspection.close();

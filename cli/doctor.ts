@@ -12,6 +12,23 @@ import type { LineFlags } from "./options.ts";
 
 export type DoctorFlags = LineFlags & { readonly json?: boolean; readonly recover?: boolean; readonly yes?: boolean };
 
+function backupWords(backup: Extract<Recovery, { kind: "recovered" }>["backup"]): readonly string[] {
+  if (backup === null) return ["There is no backup that could be read."];
+  const minutes = Math.max(0, Math.round(backup.ageMs / 60_000));
+  const age =
+    minutes < 120
+      ? `${String(minutes)} min`
+      : minutes < 2_880
+        ? `${String(Math.round(minutes / 60))} h`
+        : `${String(Math.round(minutes / 1_440))} days`;
+  return [
+    `The backup is ${age} old. What was settled since then, and can no longer be read, may run again; threads from it are proven to exist before they are used; who is paired is not taken from it.`,
+    ...(backup.isOld
+      ? ["It is older than 7 days: what it has waiting may have been settled long ago. See partyline queue."]
+      : []),
+  ];
+}
+
 export function recoveryText(recovery: Recovery): string {
   switch (recovery.kind) {
     case "none":
@@ -30,8 +47,13 @@ export function recoveryText(recovery: Recovery): string {
         "Saved:",
         ...recovery.tables
           .filter(({ rows }) => rows > 0)
-          .map(({ name, rows }) => `  ${name.padEnd(20)}${String(rows)}`),
-        lossy.length === 0 ? "Every table could be read whole." : `Not whole, or empty for that: ${lossy.join(", ")}.`,
+          .map(({ name, rows, restored }) => {
+            const from = restored > 0 ? `, ${String(restored)} of them from the backup` : "";
+            return `  ${name.padEnd(20)}${String(rows)}${from}`;
+          }),
+        ...(lossy.length === 0
+          ? ["Every table could be read whole."]
+          : [`Not whole, or empty for that: ${lossy.join(", ")}.`, ...backupWords(recovery.backup)]),
         "Start your instances: they read from the oldest that Telegram still holds.",
       ].join("\n");
     }

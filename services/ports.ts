@@ -27,6 +27,7 @@ export type {
   RedirectOutcome,
 } from "./ports/queue.ts";
 export * from "./ports/telegram.ts";
+export type * from "./ports/backup.ts";
 export type * from "./ports/host.ts";
 export type * from "./ports/fence.ts";
 export type * from "./ports/lease.ts";

@@ -10,6 +10,9 @@ export const journalEntriesMax = 100_000;
 /** How long a settled update is remembered. Telegram keeps updates for 24 h, backups are at most 7 days old. */
 export const tombstoneKeepMs = 8 * 24 * 60 * 60 * 1000;
 
+/** A backup older than this still serves a recovery, which says so: tombstones do not reach back that far for all it holds. */
+export const backupKeepMs = 7 * 24 * 60 * 60 * 1000;
+
 /** How long an offer that was accepted or has ended is remembered, so that late repetitions change nothing. */
 export const offerKeepMs = 60 * 60 * 1000;
 

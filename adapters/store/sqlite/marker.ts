@@ -1,7 +1,7 @@
 /**
  * The marker beside the database: proof that there was a store here.
  *
- * Owns: the marker file. Does not own: the backup whose generation it names (0 = none yet).
+ * Owns: the marker file. Does not own: the backup whose generation it names (`backup.ts`; 0 = none yet).
  * Invariant: the marker is written after the schema is committed and never removed, so a missing or empty database
  * beside a marker is damage, never a first start.
  */
@@ -65,4 +65,13 @@ export function writeMarker(folder: string, marker: Marker): void {
   } finally {
     closeSync(directory);
   }
+}
+
+/** Notes that the backup was replaced; its generation. Where there is no marker that can be read, none is made: 0. */
+export function countBackup(folder: string): number {
+  const marker = readMarker(folder);
+  if (typeof marker === "string") return 0;
+  const backupGeneration = marker.backupGeneration + 1;
+  writeMarker(folder, { ...marker, backupGeneration });
+  return backupGeneration;
 }

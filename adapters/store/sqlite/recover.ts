@@ -1,8 +1,9 @@
 /**
- * Recovery of a damaged store: it is set aside whole, and what can still be read becomes a new one.
+ * Recovery of a damaged store: it is set aside whole, and what can still be read becomes a new one; what cannot comes from the
+ * backup.
  *
  * Owns: reading around damage, the new file, the exchange of the two. Does not own: finding damage (`open.ts`), asking whether
- * it is wanted.
+ * it is wanted, what of the backup may come back (`restore.ts`).
  *
  * Invariants:
  * 1. The damaged files are copied, then moved, never opened in place nor changed.
@@ -18,27 +19,32 @@ import path from "node:path";
 import Database from "better-sqlite3";
 import type { Incarnation } from "../../../machines/ids.ts";
 import type { Clock, Processes } from "../../../services/ports.ts";
+import { compatibility, backupKeepMs } from "../limits.ts";
+import { backupAtMs, backupFile } from "./backup.ts";
 import { markerFile, readMarker, writeMarker } from "./marker.ts";
 import { databaseFile, openDatabase } from "./open.ts";
+import { restore, type SavedTable } from "./restore.ts";
 import { incarnationOf } from "./rows.ts";
 import { identity, migrate, migrations, schemaState, schemaVersion } from "./schema.ts";
+import { readable } from "./sql-errors.ts";
+
+export type { SavedTable } from "./restore.ts";
 
 /** `none`: there is no store. `refused`: it cannot be used, and that is no damage. */
 export type StoreHealth =
   { readonly kind: "none" | "healthy" } | { readonly kind: "damaged" | "refused"; readonly reason: string };
 
-/** A table of the new store: how many rows came over, and whether all could be read. */
-export interface SavedTable {
-  readonly name: string;
-  readonly rows: number;
-  readonly isWhole: boolean;
-}
-
 export type Recovery =
   | StoreHealth
   /** A process that runs, by the store's own word. */
   | { readonly kind: "inUse"; readonly pid: number }
-  | { readonly kind: "recovered"; readonly setAside: string; readonly tables: readonly SavedTable[] };
+  | {
+      readonly kind: "recovered";
+      readonly setAside: string;
+      readonly tables: readonly SavedTable[];
+      /** The backup that was used; null where there is none, or it cannot be read either. */
+      readonly backup: { readonly ageMs: number; readonly isOld: boolean } | null;
+    };
 
 /** Looks only; a folder without a store stays without one. */
 export async function storeHealth(folder: string, clock: Clock): Promise<StoreHealth> {
@@ -61,9 +67,15 @@ export async function recoverStore(
     const fresh = path.join(work, "store.db");
     for (const end of ["", "-wal"])
       if (existsSync(databaseFile(folder) + end)) copyFileSync(databaseFile(folder) + end, copy + end);
-    const { tables, pid } = save({ copy, fresh, nowMs: clock.nowMs() }, processes);
+    const nowMs = clock.nowMs();
+    const takenAtMs = backupAtMs(folder);
+    const last = path.join(work, "backup.db");
+    if (takenAtMs !== null) copyFileSync(backupFile(folder), last);
+    const { tables, pid, hasBackup } = save({ copy, fresh, backup: last, nowMs }, processes);
     if (pid !== null) return { kind: "inUse", pid };
-    return { kind: "recovered", setAside: exchange(folder, fresh, clock.nowMs()), tables };
+    const ageMs = nowMs - (takenAtMs ?? nowMs);
+    const backup = hasBackup ? { ageMs, isOld: ageMs > backupKeepMs } : null;
+    return { kind: "recovered", setAside: exchange(folder, fresh, nowMs), tables, backup };
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -72,10 +84,11 @@ export async function recoverStore(
 interface Files {
   readonly copy: string;
   readonly fresh: string;
+  readonly backup: string;
   readonly nowMs: number;
 }
 
-function save({ copy, fresh, nowMs }: Files, processes: Pick<Processes, "liveness">) {
+function save({ copy, fresh, backup, nowMs }: Files, processes: Pick<Processes, "liveness">) {
   const damaged = openCopy(copy);
   const db = new Database(fresh);
   try {
@@ -84,14 +97,42 @@ function save({ copy, fresh, nowMs }: Files, processes: Pick<Processes, "livenes
     // As it was, so that the rows fit; then forward like any older store.
     const profileId = randomBytes(8).toString("hex");
     migrate(db, migrations.slice(0, version), { profileId, nowMs });
-    const tables = db.transaction(() => tablesOf(db).map((name) => saveTable(damaged, db, name)))();
-    if (damaged !== null) keepNumbers(damaged, db);
+    const saved = db.transaction(() => tablesOf(db).map((name) => saveTable(damaged, db, name)))();
     migrate(db, migrations, { profileId, nowMs });
+    // Before the backup's rows: nobody who ran when it was taken has this store.
     const pid = runningIn(db, processes);
-    return { tables, pid };
+    const hasBackup = isBackup(backup, nowMs);
+    let tables: readonly SavedTable[] = saved;
+    if (hasBackup) {
+      db.prepare("ATTACH ? AS backup").run(backup);
+      tables = db.transaction(() => restore(db, saved))();
+      keepIdentity(db, "backup", db);
+      db.exec("DETACH backup");
+    }
+    // The damaged store's own word last.
+    if (damaged !== null) keepIdentity(damaged, "main", db);
+    keepSequence(damaged, db);
+    return { tables, pid, hasBackup };
   } finally {
     damaged?.close();
     db.close();
+  }
+}
+
+/** Whether it can be used; brought into the shape that this code gives a store. */
+function isBackup(file: string, nowMs: number): boolean {
+  if (!existsSync(file)) return false;
+  const kept = new Database(file);
+  try {
+    const isOurs = readable(() => {
+      const state = schemaState(kept);
+      if (state === null || state.compatibility > compatibility) return false;
+      migrate(kept, migrations, { profileId: "", nowMs });
+      return true;
+    });
+    return isOurs === true;
+  } finally {
+    kept.close();
   }
 }
 
@@ -105,16 +146,6 @@ function openCopy(file: string): Database.Database | null {
   if (readable(() => db.prepare("SELECT count(*) FROM sqlite_schema").get()) !== null) return db;
   db.close();
   return null;
-}
-
-/** What it comes to, or null where damage, or what is not there, is in the way. */
-function readable<Value>(read: () => Value): Value | null {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof Database.SqliteError) return null;
-    throw error;
-  }
 }
 
 /** The cursor begins anew; a trigger keeps the journal's size; of `meta` only what makes the profile itself comes over. */
@@ -153,23 +184,26 @@ function saveTable(damaged: Database.Database | null, db: Database.Database, nam
   const isWhole = take("ASC");
   if (!isWhole) take("DESC");
   const counted = db.prepare<[], { n: number }>(`SELECT count(*) AS n FROM ${name}`).get();
-  return { name, rows: counted?.n ?? 0, isWhole };
+  return { name, rows: counted?.n ?? 0, isWhole, restored: 0 };
+}
+
+function keepIdentity(source: Database.Database, schema: "main" | "backup", db: Database.Database): void {
+  const put = db.prepare("UPDATE meta SET value = ? WHERE key = ?");
+  for (const key of keptOfMeta) {
+    const row = readable(() =>
+      source.prepare<[string], { value: unknown }>(`SELECT value FROM ${schema}.meta WHERE key = ?`).get(key),
+    );
+    if (row !== null && row !== undefined) put.run(row.value, key);
+  }
 }
 
 /** Beyond every number that may have been given, where the counter itself cannot be read. */
 const numbersGap = 1_000_000;
 
-function keepNumbers(damaged: Database.Database, db: Database.Database): void {
-  const put = db.prepare("UPDATE meta SET value = ? WHERE key = ?");
-  for (const key of keptOfMeta) {
-    const row = readable(() =>
-      damaged.prepare<[string], { value: unknown }>("SELECT value FROM meta WHERE key = ?").get(key),
-    );
-    if (row !== null && row !== undefined) put.run(row.value, key);
-  }
-  // Entries of the journal are numbered for ever: receipts of settled ones name them.
+/** Entries of the journal are numbered for ever: receipts of settled ones name them. */
+function keepSequence(damaged: Database.Database | null, db: Database.Database): void {
   const last = "SELECT seq FROM sqlite_sequence WHERE name = 'updates'";
-  const said = readable(() => damaged.prepare<[], { seq: number }>(last).get());
+  const said = damaged === null ? null : readable(() => damaged.prepare<[], { seq: number }>(last).get());
   const most = "SELECT max(seq) AS seq FROM (SELECT seq FROM updates UNION ALL SELECT seq FROM dead_letters)";
   const known = db.prepare<[], { seq: number | null }>(most).get()?.seq ?? 0;
   const seq = Math.max(known, said === null ? known + numbersGap : (said?.seq ?? 0));
@@ -207,6 +241,9 @@ function exchange(folder: string, fresh: string, nowMs: number): string {
   const marker = readMarker(folder);
   for (const file of [markerFile(folder), ...["-wal", "-shm", ""].map((end) => databaseFile(folder) + end)])
     if (existsSync(file)) renameSync(file, path.join(setAside, path.basename(file)));
+  // The next one replaces it.
+  if (existsSync(backupFile(folder)))
+    copyFileSync(backupFile(folder), path.join(setAside, path.basename(backupFile(folder))));
   chmodSync(fresh, 0o600);
   renameSync(fresh, databaseFile(folder));
   const db = new Database(databaseFile(folder));

@@ -52,3 +52,13 @@ export function isDamage(error: unknown): boolean {
     (error.code.startsWith("SQLITE_CORRUPT") || error.code.startsWith("SQLITE_NOTADB"))
   );
 }
+
+/** What it comes to, or null where damage, or what is not there, is in the way. */
+export function readable<Value>(read: () => Value): Value | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Database.SqliteError) return null;
+    throw error;
+  }
+}

@@ -60,7 +60,7 @@ describe("doctor --recover", () => {
       expect(waiting).toBeGreaterThan(100);
       expect(waiting).toBeLessThan(400);
       const saved = recovery.tables.find(({ name }) => name === "updates");
-      expect(saved).toEqual({ name: "updates", rows: waiting, isWhole: false });
+      expect(saved).toEqual({ name: "updates", rows: waiting, isWhole: false, restored: 0 });
       // Whoever led then does not any more, and the epoch goes on from there.
       expect(await the.lead(store, 2)).toBe(2);
       await store.close();
