@@ -13,6 +13,10 @@ import type { Runtime } from "./runtime.ts";
 export const nameSeen = (observations: readonly Observation[], target: ThreadTarget): string | null =>
   observations.find((each) => sameTarget(each.target, target))?.name ?? null;
 
+/** A name that a person gave a thread is never undone. */
+export const isNamedByPerson = (observations: readonly Observation[], target: ThreadTarget): boolean =>
+  observations.some((each) => sameTarget(each.target, target) && each.isNamedByPerson);
+
 /** What the seat had before in that chat is left over. */
 export async function giveThread(
   { ports: { store } }: Runtime,

@@ -7,7 +7,7 @@
 import { sameTarget } from "../machines/ids.ts";
 import type { Epoch, SeatKey, ThreadTarget } from "../machines/ids.ts";
 import type { GiveAnswer, GiveOrder, MoveOrder, OfferAnswer } from "../machines/reroute.machine.ts";
-import { giveThread, nameSeen } from "./give-thread.ts";
+import { giveThread, isNamedByPerson, nameSeen } from "./give-thread.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
@@ -83,12 +83,13 @@ export class Restorer {
     return sitter === null ? null : this.seats.keeperOf(seat, sitter.generation);
   }
 
-  /** The agent's own name goes along, if Telegram lets it; nothing depends on it. */
+  /** The agent's own name goes along, unless a person named the thread, and if Telegram lets it; nothing depends on it. */
   private async rename(epoch: Epoch, target: ThreadTarget, name: string): Promise<void> {
-    if (name === "") return;
     const { store, stage } = this.runtime.ports;
     const payload = { chat_id: target.chatId, message_thread_id: target.threadId, name };
     try {
+      const { observations } = await store.cleanups.view();
+      if (name === "" || isNamedByPerson(observations, target)) return;
       const outcome = await callAsLeader(this.runtime, { method: "editForumTopic", payload, epoch });
       if (outcome.kind !== "ok") {
         stage.log.event("info", "thread-not-renamed", { thread: target.threadId, reason: reasonOf(outcome) });

@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { messageUpdate } from "../support/line/fixtures.ts";
+import { editUpdate } from "../support/line/fixtures.ts";
 import { useLines } from "../support/line/use-line.ts";
 import type { Line } from "../support/line/line.ts";
 import { until } from "../support/line/waiting.ts";
@@ -18,8 +18,7 @@ const dead = async (line: Line, ...args: string[]): Promise<string> => {
 test("C62 what was ended for good stays ended after a record cut in half and garbage in the log, and the line starts", async () => {
   const line = await open();
   const leader = await line.start({ name: "L" }).whenReady();
-  for (const id of [810_000_701, 810_000_702])
-    line.control.rawUpdate({ update: messageUpdate(id, 77, `letter ${id}`) });
+  for (const id of [810_000_701, 810_000_702]) line.control.rawUpdate({ update: editUpdate(id, 77, `letter ${id}`) });
   await until("both are set aside", async () => (await line.status()).journal.deadLetters === 2);
   await leader.kill();
 

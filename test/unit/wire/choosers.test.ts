@@ -1,8 +1,8 @@
 /** What is written in a thread that nobody has: kept, asked about once, given to whoever was chosen, once. */
 import { expect, test } from "vitest";
-import { seatKey, threadId } from "../../../machines/ids.ts";
+import { chatId, seatKey, threadId } from "../../../machines/ids.ts";
 import { guidanceText, pressWords } from "../../../machines/reroute.rules.ts";
-import { seated, startLeader } from "../../support/wire/leader.ts";
+import { owner, seated, startLeader } from "../../support/wire/leader.ts";
 import type { LeaderWorld, PeerOptions } from "../../support/wire/leader.ts";
 import {
   buttonFor,
@@ -339,6 +339,19 @@ test("an agent that is chosen moves into the thread, and gets what waits there; 
   await world.clock.advance(500);
   expect(textsOf(peer)).toEqual(["hello", "and more"]);
   expect(await journalOf(world)).toEqual(nothingWaits);
+});
+
+test("C42: an agent that moves into a thread gives it its name, but not where a person named it", async () => {
+  for (const by of ["person", "bot"] as const) {
+    const { world, peer } = await askedWhoMoves();
+    const target = { chatId: chatId(owner), threadId: threadId(strange) };
+    const evidence = { target, what: "renamed", name: "Mine", by, atMs: world.clock.nowMs() } as const;
+    await world.store.cleanups.observe({ epoch: (await world.store.lease.read()).epoch, evidence });
+    press(world, buttonFor(world, peer.thread));
+    await world.clock.advance(4_000);
+    const renames = world.telegram.of("editForumTopic").filter(({ payload }) => payload["name"] !== undefined);
+    expect(renames.map(({ payload }) => payload["message_thread_id"])).toEqual(by === "person" ? [] : [strange]);
+  }
 });
 
 test("the leader's own agent moves there like any other", async () => {
