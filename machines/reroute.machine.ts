@@ -2,53 +2,25 @@
  * One question to the user: whose shall be what was written in a thread that nobody has?
  *
  * Owns: when the question is asked, that what waits goes to one thread and only once, or the thread to one agent that takes
- * it, when the emptied thread and the question are taken away. Does not own: who is asked at all (`reroute.rules.ts`), the content, which stays in the journal
- * from its admission to its settlement, deleting the thread (`cleanup.machine.ts`, with its own proof).
+ * it, when the emptied thread and the question are taken away. Does not own: who is asked at all (`reroute.rules.ts`), the
+ * content, which stays in the journal from its admission to its settlement, deleting the thread (`cleanup.machine.ts`, with
+ * its own proof).
  *
  * One question is about everything that waits in its thread. An unknown outcome of moving it is asked about again for the
  * same thread, never for another one. Once the content has moved, the buttons serve the clean-up alone.
  *
  * Invariants: cleanup/instructionBeforeCall, journal/oneAuthority.
  */
-import { assign, emit, not, setup } from "xstate";
-import { cleanupMachine } from "./cleanup.machine.ts";
+import { assign, emit, not } from "xstate";
 import type { CleanupInput } from "./cleanup.machine.ts";
 import { seatKey } from "./ids.ts";
-import type { JournalSeq, MessageId, SeatKey, ThreadTarget } from "./ids.ts";
-import { albumWindowMs } from "./queue.rules.ts";
-import type {
-  DismissOrder,
-  GiveAnswer,
-  GiveOrder,
-  MoveAnswer,
-  MoveOrder,
-  OfferAnswer,
-  Pressed,
-  RerouteEvent,
-  RerouteFact,
-  RerouteInput,
-  ShowAnswer,
-  ShowOrder,
-} from "./reroute.contract.ts";
-import { chooserKeepMs } from "./reroute.rules.ts";
+import type { MessageId, ThreadTarget } from "./ids.ts";
+import type { ShowAnswer, ShowOrder } from "./reroute.contract.ts";
 import type { ChooserList } from "./reroute.rules.ts";
-import { slot } from "./slots.ts";
+import { chart } from "./reroute.setup.ts";
+import type { RerouteContext } from "./reroute.setup.ts";
 
 export * from "./reroute.contract.ts";
-
-export interface RerouteContext extends RerouteInput {
-  readonly message: MessageId | null;
-  readonly press: Pick<Pressed, "to" | "query">;
-  /** Whose agent has said that it takes the thread; empty = nobody has. */
-  readonly seat: SeatKey;
-  /** Entries that moved and that nobody has taken yet. */
-  readonly open: readonly JournalSeq[];
-  /** Entries that were taken while it was not known yet that they had moved. */
-  readonly taken: readonly JournalSeq[];
-  readonly mayDelete: boolean;
-  /** Times in a row that the question could not be shown. */
-  readonly failures: number;
-}
 
 const noPress = (source: ThreadTarget): RerouteContext["press"] => ({ to: source, query: "" });
 
@@ -60,15 +32,6 @@ const cleanupOf = ({ epoch, source }: RerouteContext): CleanupInput => ({
   asks: "rerouted",
   seenDead: null,
 });
-
-const pressOf = (event: RerouteEvent): Pressed => {
-  if (event.type !== "chooser.pressed") throw new Error(`${event.type} is no press`);
-  return event;
-};
-const seqOf = (event: RerouteEvent): JournalSeq => {
-  if (!("seq" in event)) throw new Error(`${event.type} is about no entry`);
-  return event.seq;
-};
 
 const showOf = ({ epoch, id, source, asked, message }: RerouteContext, list: ChooserList): ShowOrder => ({
   epoch,
@@ -91,78 +54,7 @@ const presses = {
   ],
 } as const;
 
-const base = setup({
-  // Types only: these values are never read.
-  types: {
-    input: {} as RerouteInput,
-    context: {} as RerouteContext,
-    events: {} as RerouteEvent,
-    emitted: {} as RerouteFact,
-  },
-  actors: {
-    showChooser: slot<ShowAnswer, ShowOrder>("showChooser"),
-    /** One write: it has happened or it has not. */
-    moveContent: slot<MoveAnswer, MoveOrder>("moveContent"),
-    /** The agent says that it takes the thread; nothing is bound yet. */
-    offerThread: slot<OfferAnswer, MoveOrder>("offerThread"),
-    /** The thread becomes the seat's, in one write. */
-    giveThread: slot<GiveAnswer, GiveOrder>("giveThread"),
-    /** True = the seat has moved, or moves by itself when it registers. */
-    seatAgent: slot<boolean, GiveOrder>("seatAgent"),
-    cleanup: cleanupMachine,
-    /** True = the question is not there any more. */
-    dismissChooser: slot<boolean, DismissOrder>("dismissChooser"),
-  },
-  guards: {
-    isLast: ({ context, event }) => context.open.every((seq) => seq === seqOf(event)),
-    isAmongThem: ({ context, event }) => context.open.includes(seqOf(event)),
-    isAlbumPart: ({ event }) => event.type === "content.arrived" && event.isAlbum,
-    isShown: ({ context }) => context.message !== null,
-    isForward: ({ event }) => pressOf(event).press === "forward",
-    isRestore: ({ event }) => pressOf(event).press === "restore",
-    isForRestoring: ({ event }) => pressOf(event).press === "restoreList",
-  },
-  delays: {
-    albumWindow: albumWindowMs,
-    lifetime: chooserKeepMs,
-    retryInterval: 250,
-    showInterval: 5_000,
-    /** 5 s, 10 s, … at most 5 minutes. */
-    showPause: ({ context }) => Math.min(300_000, 5_000 * 2 ** Math.min(10, Math.max(0, context.failures - 1))),
-  },
-});
-
-const { createMachine } = base.extend({
-  actions: {
-    rememberPress: base.assign(({ context, event }) => {
-      const { to, query, message } = pressOf(event);
-      return { press: { to, query }, message: message ?? context.message };
-    }),
-    countFailure: base.assign({ failures: ({ context }) => context.failures + 1 }),
-    rememberTaken: base.assign({ taken: ({ context, event }) => [...context.taken, seqOf(event)] }),
-    takeOff: base.assign({ open: ({ context, event }) => context.open.filter((seq) => seq !== seqOf(event)) }),
-    sayMoved: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "moved" })),
-    sayGone: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "gone" })),
-    sayExpired: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "expired" })),
-    sayRestored: base.emit(({ context }) => ({
-      type: "reroute.answered",
-      query: context.press.query,
-      word: "restored",
-    })),
-    sayRefused: base.emit(({ context }) => ({ type: "reroute.answered", query: context.press.query, word: "refused" })),
-    sayWhom: base.emit(({ event }) => ({ type: "reroute.answered", query: pressOf(event).query, word: "whom" })),
-    sayWhose: base.emit(({ event }) => ({ type: "reroute.answered", query: pressOf(event).query, word: "whose" })),
-    sayUnderWay: base.emit(({ event }) => ({
-      type: "reroute.answered",
-      query: pressOf(event).query,
-      word: "underWay",
-    })),
-    saySettled: base.emit(({ event }) => ({ type: "reroute.answered", query: pressOf(event).query, word: "settled" })),
-    tellLeft: base.emit({ type: "reroute.left" }),
-  },
-});
-
-export const rerouteMachine = createMachine({
+export const rerouteMachine = chart.createMachine({
   id: "reroute",
   context: ({ input }) => ({
     ...input,
