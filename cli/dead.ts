@@ -3,9 +3,9 @@
  *
  * Owns: the words, the question before something is thrown away. Does not own: carrying it out (`services/dead-letters.ts`).
  */
-import { createInterface } from "node:readline/promises";
 import { openDeadLetters } from "../index.ts";
 import type { DeadLetter, DeadLetterOutcome, DeadLetters } from "../index.ts";
+import { isConfirmed } from "./confirm.ts";
 import { closing, lineOf } from "./line.ts";
 import { UsageError } from "./options.ts";
 import type { LineFlags } from "./options.ts";
@@ -78,22 +78,17 @@ function say(outcomes: readonly DeadLetterOutcome[], flags: DeadFlags): number {
 export const retryDead = (named: readonly string[], flags: DeadFlags): Promise<number> =>
   withLetters(flags, async (letters) => say(await letters.retry(await idsOf(letters, named, flags)), flags));
 
-async function isConfirmed(count: number, { yes }: DeadFlags): Promise<boolean> {
-  if (yes === true) return true;
-  if (!process.stdin.isTTY) throw new UsageError("Discarding cannot be undone: pass --yes where nobody can be asked.");
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await asking.question(`Discard ${String(count)} dead letter(s) for good? [y/N] `);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    asking.close();
-  }
-}
-
 export const discardDead = (named: readonly string[], flags: DeadFlags): Promise<number> =>
   withLetters(flags, async (letters) => {
     const ids = await idsOf(letters, named, flags);
-    if (ids.length > 0 && !(await isConfirmed(ids.length, flags))) {
+    if (
+      ids.length > 0 &&
+      !(await isConfirmed(
+        `Discard ${String(ids.length)} dead letter(s) for good?`,
+        "Discarding cannot be undone",
+        flags.yes,
+      ))
+    ) {
       console.error("Nothing was discarded.");
       return 1;
     }

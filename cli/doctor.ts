@@ -3,11 +3,10 @@
  *
  * Owns: the words, the question before anything is moved. Does not own: looking and recovering (`adapters/store/sqlite/recover.ts`).
  */
-import { createInterface } from "node:readline/promises";
 import { examineStore, recoverDamagedStore } from "../index.ts";
 import type { Recovery } from "../index.ts";
+import { isConfirmed } from "./confirm.ts";
 import { lineOf } from "./line.ts";
-import { UsageError } from "./options.ts";
 import type { LineFlags } from "./options.ts";
 
 export type DoctorFlags = LineFlags & { readonly json?: boolean; readonly recover?: boolean; readonly yes?: boolean };
@@ -60,24 +59,19 @@ export function recoveryText(recovery: Recovery): string {
   }
 }
 
-async function isConfirmed({ yes }: DoctorFlags): Promise<boolean> {
-  if (yes === true) return true;
-  if (!process.stdin.isTTY) throw new UsageError("Recovery moves the store: pass --yes where nobody can be asked.");
-  const asking = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await asking.question("Are all instances stopped, and is the damaged store to be set aside? [y/N] ");
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    asking.close();
-  }
-}
-
 /** Exit code 0: the store can be used, or there is none yet. */
 export async function runDoctor(flags: DoctorFlags): Promise<number> {
   const line = lineOf(flags);
   const health = await examineStore(line);
   const isWanted = flags.recover === true && health.kind === "damaged";
-  if (isWanted && !(await isConfirmed(flags))) {
+  if (
+    isWanted &&
+    !(await isConfirmed(
+      "Are all instances stopped, and is the damaged store to be set aside?",
+      "Recovery moves the store",
+      flags.yes,
+    ))
+  ) {
     console.error("Nothing was changed.");
     return 1;
   }
