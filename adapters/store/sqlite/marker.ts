@@ -67,6 +67,10 @@ export function writeMarker(folder: string, marker: Marker): void {
   }
 }
 
+/** Generation of the last backup as far as the marker tells; 0 where it does not. */
+export const backupGenerationOf = (marker: MarkerState): number =>
+  typeof marker === "object" ? marker.backupGeneration : 0;
+
 /** Notes that the backup was replaced; its generation. Where there is no marker that can be read, none is made: 0. */
 export function countBackup(folder: string): number {
   const marker = readMarker(folder);

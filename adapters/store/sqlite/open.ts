@@ -18,7 +18,7 @@ import type { Clock } from "../../../services/ports.ts";
 import { refused, type Refused } from "../errors.ts";
 import { compatibility } from "../limits.ts";
 import { codeOf, prepareFile, prepareFolder } from "./file-system.ts";
-import { readMarker, writeMarker, type MarkerState } from "./marker.ts";
+import { backupGenerationOf, readMarker, writeMarker, type MarkerState } from "./marker.ts";
 import { identity, migrate, migrations, schemaState, schemaVersion, tableCount } from "./schema.ts";
 import { busyTimeoutMs, damageRemedy, isDamage, toStoreError } from "./sql-errors.ts";
 
@@ -112,7 +112,7 @@ async function switchToWal(db: Database.Database): Promise<void> {
 
 function keepMarker(folder: string, marker: MarkerState, createdAtMs: number): void {
   if (typeof marker === "object" && marker.schema >= schemaVersion) return;
-  const backupGeneration = typeof marker === "object" ? marker.backupGeneration : 0;
+  const backupGeneration = backupGenerationOf(marker);
   writeMarker(folder, { schema: schemaVersion, createdAtMs, backupGeneration });
 }
 

@@ -21,7 +21,7 @@ import type { Incarnation } from "../../../machines/ids.ts";
 import type { Clock, Processes } from "../../../services/ports.ts";
 import { compatibility, backupKeepMs } from "../limits.ts";
 import { backupAtMs, backupFile } from "./backup.ts";
-import { markerFile, readMarker, writeMarker } from "./marker.ts";
+import { backupGenerationOf, markerFile, readMarker, writeMarker } from "./marker.ts";
 import { databaseFile, openDatabase } from "./open.ts";
 import { restore, type SavedTable } from "./restore.ts";
 import { incarnationOf } from "./rows.ts";
@@ -249,7 +249,7 @@ function exchange(folder: string, fresh: string, nowMs: number): string {
   const db = new Database(databaseFile(folder));
   const { createdAtMs } = identity(db);
   db.close();
-  const backupGeneration = typeof marker === "object" ? marker.backupGeneration : 0;
+  const backupGeneration = backupGenerationOf(marker);
   writeMarker(folder, { schema: schemaVersion, createdAtMs, backupGeneration });
   return setAside;
 }
