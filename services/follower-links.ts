@@ -3,13 +3,14 @@
  *
  * Owns: dialling; one pipelined connection for each seat of our own peers, kept as long as they sit; one connection for
  * each request to a v1 peer, whose connections end by themselves and say nothing about it.
- * Does not own: what a closed connection means (the seat's chart), the envelopes.
+ * Does not own: what a closed connection means (the seat's chart), the envelopes but the one that tells of a thread.
  */
-import type { Generation, SeatKey } from "../machines/ids.ts";
+import type { Generation, SeatKey, ThreadTarget } from "../machines/ids.ts";
 import type { Sitter } from "../machines/registration.machine.ts";
-import { capability } from "../machines/wire/constants.ts";
+import { capability, timeoutMs } from "../machines/wire/constants.ts";
 import type { LeaderToFollower } from "../machines/wire/envelopes.ts";
 import type { Link, RequestOutcome, Transport } from "./ports.ts";
+import type { Runtime } from "./runtime.ts";
 
 const dialTimeoutMs = 1_000;
 
@@ -75,4 +76,40 @@ export class FollowerLinks {
       return null;
     }
   }
+}
+
+export interface NewsOfThread {
+  readonly seat: SeatKey;
+  readonly sitter: Sitter;
+  readonly from: ThreadTarget;
+  readonly to: ThreadTarget;
+}
+
+/** `refused` is the holder's own word; after `lost` it may believe in either thread. */
+export type Told = { readonly kind: "told" } | { readonly kind: "refused" | "lost"; readonly reason: string };
+
+/** Tells a seat's holder which thread it has, or shall have (protocol §6.15). */
+export async function tellOfThread(
+  { ports, settings }: Runtime,
+  links: FollowerLinks,
+  { seat, sitter: { instanceId, generation }, from, to }: NewsOfThread,
+): Promise<Told> {
+  const outcome = await links.request(
+    { seat, generation },
+    {
+      kind: "leader.replaceFollowerTarget",
+      requestId: ports.ids.requestId(settings.me),
+      auth: settings.secret,
+      recipientInstanceId: instanceId,
+      recipientRegistrationGeneration: generation,
+      target: to,
+      oldTarget: from,
+      reason: "thread-restore",
+      sentAtMs: ports.stage.clock.nowMs(),
+    },
+    timeoutMs.forward,
+  );
+  if (outcome.kind !== "answered") return { kind: "lost", reason: outcome.reason };
+  if (outcome.ack.ok) return { kind: "told" };
+  return { kind: "refused", reason: outcome.ack.message ?? "refused without a reason" };
 }

@@ -18,10 +18,11 @@ import type {
   Sitter,
 } from "../machines/registration.machine.ts";
 import { compareSlots } from "../machines/names.rules.ts";
-import { capability, timeoutMs } from "../machines/wire/constants.ts";
+import { capability } from "../machines/wire/constants.ts";
 import { sameTarget } from "../machines/ids.ts";
 import type { Epoch, Generation, InstanceId, SeatKey, ThreadTarget } from "../machines/ids.ts";
 import { provideRegistration } from "./registration.ts";
+import { tellOfThread } from "./follower-links.ts";
 import type { FollowerLinks } from "./follower-links.ts";
 import { announceThread } from "./notices.ts";
 import { chatOf } from "./runtime.ts";
@@ -174,7 +175,7 @@ export class Seats {
   async offer(key: SeatKey, to: ThreadTarget): Promise<"accepted" | "refused" | "absent"> {
     const sitter = this.sitterOf(key);
     if (sitter === null) return "absent";
-    const told = await this.tell(key, sitter, { from: sitter.thread.target, to });
+    const told = await tellOfThread(this.runtime, this.links, { seat: key, sitter, from: sitter.thread.target, to });
     if (told.kind === "told") return "accepted";
     this.runtime.ports.stage.log.event("info", "follower-did-not-move", { seat: key, reason: told.reason });
     if (told.kind === "lost") this.linkClosed(key, sitter.generation);
@@ -344,7 +345,7 @@ export class Seats {
       log.event("warn", "follower-not-told-of-its-thread", { seat: key, reason });
       this.linkClosed(key, sitter.generation);
     };
-    this.tell(key, sitter, { from, to: target }).then(
+    tellOfThread(this.runtime, this.links, { seat: key, sitter, from, to: target }).then(
       (told) => {
         if (told.kind !== "told") notTold(told.reason);
       },
@@ -354,33 +355,6 @@ export class Seats {
     );
     announceThread(this.runtime, sitter.thread, this.epoch);
     this.onChange(key);
-  }
-
-  /** Tells a seat's holder which thread it has, or shall have; `refused` is its own word, after `lost` it may believe either. */
-  private async tell(
-    seat: SeatKey,
-    { instanceId, generation }: Sitter,
-    { from, to }: { readonly from: ThreadTarget; readonly to: ThreadTarget },
-  ): Promise<{ readonly kind: "told" } | { readonly kind: "refused" | "lost"; readonly reason: string }> {
-    const { ports, settings } = this.runtime;
-    const outcome = await this.links.request(
-      { seat, generation },
-      {
-        kind: "leader.replaceFollowerTarget",
-        requestId: ports.ids.requestId(settings.me),
-        auth: settings.secret,
-        recipientInstanceId: instanceId,
-        recipientRegistrationGeneration: generation,
-        target: to,
-        oldTarget: from,
-        reason: "thread-restore",
-        sentAtMs: ports.stage.clock.nowMs(),
-      },
-      timeoutMs.forward,
-    );
-    if (outcome.kind !== "answered") return { kind: "lost", reason: outcome.reason };
-    if (outcome.ack.ok) return { kind: "told" };
-    return { kind: "refused", reason: outcome.ack.message ?? "refused without a reason" };
   }
 
   /** Shown to the operator, since when and why; once for each registration. */

@@ -125,7 +125,7 @@ export const rerouteFaults: readonly Fault[] = [
   },
   {
     name: "a thread is given to an agent that refused it",
-    file: "services/seats.ts",
+    file: "services/follower-links.ts",
     find: 'if (outcome.ack.ok) return { kind: "told" };',
     replace: 'if (outcome.ack.ok || seat !== "") return { kind: "told" };',
     tries: [unit("wire/choosers", "T-53")],
