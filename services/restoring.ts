@@ -56,14 +56,18 @@ export class Restorer {
     if (owner !== null) return { kind: owner === seat ? "given" : "owned" };
     const before = await store.threads.bindingOf({ seat, chatId: source.chatId });
     if (before === null) return { kind: "absent" };
-    const name = nameSeen((await store.cleanups.view()).observations, source);
+    const { observations } = await store.cleanups.view();
     const atMs = stage.clock.nowMs();
     const outcome = await giveThread(this.runtime, {
       epoch,
       provisionId: null,
       binding: {
         seat,
-        thread: { ...before.thread, target: source, threadName: name ?? before.thread.threadName },
+        thread: {
+          ...before.thread,
+          target: source,
+          threadName: nameSeen(observations, source) ?? before.thread.threadName,
+        },
         createdAtMs: atMs,
         // The user pressed a button there.
         standing: "open",
@@ -72,7 +76,8 @@ export class Restorer {
       },
     });
     if (outcome.kind === "fenced") return { kind: "fenced" };
-    void this.rename(epoch, source, before.thread.threadName);
+    const { threadName } = before.thread;
+    if (threadName !== "" && !isNamedByPerson(observations, source)) void this.rename(epoch, source, threadName);
     return { kind: "given" };
   }
 
@@ -83,13 +88,11 @@ export class Restorer {
     return sitter === null ? null : this.seats.keeperOf(seat, sitter.generation);
   }
 
-  /** The agent's own name goes along, unless a person named the thread, and if Telegram lets it; nothing depends on it. */
+  /** The agent's own name goes along, if Telegram lets it; nothing depends on it. */
   private async rename(epoch: Epoch, target: ThreadTarget, name: string): Promise<void> {
     const { store, stage } = this.runtime.ports;
     const payload = { chat_id: target.chatId, message_thread_id: target.threadId, name };
     try {
-      const { observations } = await store.cleanups.view();
-      if (name === "" || isNamedByPerson(observations, target)) return;
       const outcome = await callAsLeader(this.runtime, { method: "editForumTopic", payload, epoch });
       if (outcome.kind !== "ok") {
         stage.log.event("info", "thread-not-renamed", { thread: target.threadId, reason: reasonOf(outcome) });
