@@ -9,6 +9,7 @@ import type { Epoch, JournalSeq } from "../machines/ids.ts";
 import { fieldsOf } from "../machines/fields.rules.ts";
 import { callAsLeader, reasonOf } from "./leader-calls.ts";
 import type { Work } from "./hand.ts";
+import { Remembered } from "./remembered.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Presses that are remembered as answered; one of them comes again only when its seat changed hands. */
@@ -19,7 +20,7 @@ export const awayText = "This agent is away. It gets your choice when it is back
 export class AwayNotices {
   private readonly runtime: Runtime;
   private readonly epoch: Epoch;
-  private readonly answered = new Set<JournalSeq>();
+  private readonly answered = new Remembered<JournalSeq>(rememberedMax);
 
   constructor(runtime: Runtime, epoch: Epoch) {
     this.runtime = runtime;
@@ -28,12 +29,9 @@ export class AwayNotices {
 
   /** An update waits for its seat: if it is a press of a button, it is answered. */
   tell({ entry, facts, update }: Pick<Work, "entry" | "facts" | "update">): void {
-    if (facts.routed !== "callback_query" || this.answered.has(entry.seq)) return;
+    if (facts.routed !== "callback_query") return;
     const queryId = fieldsOf(fieldsOf(update)?.["callback_query"])?.["id"];
-    if (typeof queryId !== "string") return;
-    this.answered.add(entry.seq);
-    const [oldest] = this.answered;
-    if (this.answered.size > rememberedMax && oldest !== undefined) this.answered.delete(oldest);
+    if (typeof queryId !== "string" || !this.answered.add(entry.seq)) return;
     void this.answer(queryId);
   }
 

@@ -52,9 +52,10 @@ import { provesThreadGone } from "../machines/threads.rules.ts";
 import { laneOfThread, readUpdate, urgentLaneOf } from "../machines/updates.rules.ts";
 import { provideCleanup } from "./cleanup.ts";
 import type { Work } from "./hand.ts";
-import { callAsLeader, reasonOf } from "./leader-calls.ts";
+import { callAsLeader, callInBackground, reasonOf } from "./leader-calls.ts";
 import type { CallOutcome } from "./ports.ts";
 import { threadsHeard } from "./outside.ts";
+import { Remembered } from "./remembered.ts";
 import { Restorer } from "./restoring.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
@@ -90,24 +91,6 @@ const keyOf = laneOfThread;
 /** What one question is about: the thread's own lane, and that of its urgent commands. */
 const lanesOf = (thread: ThreadTarget): readonly Lane[] => [laneOfThread(thread), urgentLaneOf(laneOfThread(thread))];
 
-/** The latest of them, oldest first. */
-class Remembered<Value> {
-  private readonly values = new Set<Value>();
-
-  /** False when it was remembered before. */
-  add(value: Value): boolean {
-    if (this.values.has(value)) return false;
-    this.values.add(value);
-    const [oldest] = this.values;
-    if (this.values.size > rememberedMax && oldest !== undefined) this.values.delete(oldest);
-    return true;
-  }
-
-  delete(value: Value): void {
-    this.values.delete(value);
-  }
-}
-
 export class Choosers {
   private readonly runtime: Runtime;
   private readonly seats: Seats;
@@ -115,8 +98,8 @@ export class Choosers {
   private readonly machine: ReturnType<Choosers["provide"]>;
   /** By thread, in the order in which they were asked. */
   private readonly questions = new Map<Lane, Question>();
-  private readonly asked = new Remembered<JournalSeq>();
-  private readonly guided = new Remembered<Lane>();
+  private readonly asked = new Remembered<JournalSeq>(rememberedMax);
+  private readonly guided = new Remembered<Lane>(rememberedMax);
   private count = 0;
 
   constructor(runtime: Runtime, { seats }: { readonly seats: Seats }, side: ChoosingSide) {
@@ -255,20 +238,11 @@ export class Choosers {
     return callAsLeader(this.runtime, { method, payload, epoch: this.side.epoch });
   }
 
-  /** In the background; a press whose answer is lost only looks unanswered. */
+  /** A press whose answer is lost only looks unanswered. */
   private answer(query: string, word: PressWord): void {
-    const { log } = this.runtime.ports.stage;
-    const told = (reason: string): void => {
-      log.event("info", "press-not-answered", { reason });
-    };
-    this.call("answerCallbackQuery", { callback_query_id: query, text: pressWords[word] }).then(
-      (outcome) => {
-        if (outcome.kind !== "ok") told(reasonOf(outcome));
-      },
-      (error: unknown) => {
-        told(String(error));
-      },
-    );
+    const payload = { callback_query_id: query, text: pressWords[word] };
+    const call = { method: "answerCallbackQuery", payload, epoch: this.side.epoch };
+    callInBackground(this.runtime, call, { phase: "press-not-answered" });
   }
 
   private async show({ id, source, asked, message, list }: ShowOrder): Promise<ShowAnswer> {

@@ -8,7 +8,7 @@
  * Telegram cannot be fenced: a call already under way when the lease is lost may still be carried out. The budget keeps
  * that window shorter than the lease; nothing more is promised.
  */
-import type { Epoch } from "../machines/ids.ts";
+import type { Epoch, ThreadId } from "../machines/ids.ts";
 import { toGeneral } from "../machines/calls.rules.ts";
 import { isOwnRecord } from "../machines/owner.rules.ts";
 import { isTitleCall } from "../machines/titles.rules.ts";
@@ -34,6 +34,25 @@ export const callAsLeader = (runtime: Runtime, asked: LeaderCall): Promise<CallO
   followingChat(runtime, asked, ({ method, payload, epoch }) =>
     whileLeading(runtime, epoch, (limits) => runtime.ports.telegram.call(method, payload, limits)),
   );
+
+/** A call that nobody waits for: returns at once. One that comes to nothing is told in the log, as `phase`, and nowhere else. */
+export function callInBackground(
+  runtime: Runtime,
+  asked: LeaderCall,
+  { phase, ...about }: { readonly phase: string; readonly thread?: ThreadId },
+): void {
+  const told = (reason: string): void => {
+    runtime.ports.stage.log.event("info", phase, { ...about, reason });
+  };
+  callAsLeader(runtime, asked).then(
+    (outcome) => {
+      if (outcome.kind !== "ok") told(reasonOf(outcome));
+    },
+    (error: unknown) => {
+      told(String(error));
+    },
+  );
+}
 
 /** The call as it is made while it is made: whether the chat has a General is another matter a moment later. */
 function onGeneral({ board }: Runtime, call: LeaderCall): LeaderCall {

@@ -5,7 +5,7 @@
  * A notice that fails is logged and nothing else: no registration and no start depends on it (threads T-55).
  */
 import type { BoundThread, Epoch } from "../machines/ids.ts";
-import { callAsLeader, reasonOf } from "./leader-calls.ts";
+import { callInBackground } from "./leader-calls.ts";
 import type { Runtime } from "./runtime.ts";
 
 const escaped: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
@@ -19,16 +19,9 @@ export const connectedText = ({ threadName, slot }: Pick<BoundThread, "threadNam
 export function announceThread(runtime: Runtime, thread: BoundThread, epoch: Epoch): void {
   const { chatId, threadId } = thread.target;
   const payload = { chat_id: chatId, message_thread_id: threadId, text: connectedText(thread), parse_mode: "HTML" };
-  const { log } = runtime.ports.stage;
-  const told = (reason: string): void => {
-    log.event("info", "thread-not-announced", { thread: threadId, reason });
-  };
-  callAsLeader(runtime, { method: "sendMessage", payload, epoch }).then(
-    (outcome) => {
-      if (outcome.kind !== "ok") told(reasonOf(outcome));
-    },
-    (error: unknown) => {
-      told(String(error));
-    },
+  callInBackground(
+    runtime,
+    { method: "sendMessage", payload, epoch },
+    { phase: "thread-not-announced", thread: threadId },
   );
 }

@@ -7,7 +7,7 @@
 import type { BoundThread, Epoch } from "../machines/ids.ts";
 import { nameOfThread, outsideText, outsideToldEveryMs } from "../machines/reroute.rules.ts";
 import type { UpdateFacts } from "../machines/updates.rules.ts";
-import { callAsLeader, reasonOf } from "./leader-calls.ts";
+import { callInBackground } from "./leader-calls.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Seats } from "./seats.ts";
 
@@ -34,7 +34,6 @@ export class OutsideNotices {
     const nowMs = this.runtime.ports.stage.clock.elapsedMs();
     if (routed !== "message" || chat === null || nowMs - this.toldAtMs < outsideToldEveryMs) return;
     this.toldAtMs = nowMs;
-    const { log } = this.runtime.ports.stage;
     const names = threadsHeard(this.runtime, this.seats).map(nameOfThread);
     const reply = { message_id: message, allow_sending_without_reply: true };
     const payload = {
@@ -42,13 +41,10 @@ export class OutsideNotices {
       text: outsideText(names),
       ...(message === null ? {} : { reply_parameters: reply }),
     };
-    callAsLeader(this.runtime, { method: "sendMessage", payload, epoch: this.epoch }).then(
-      (outcome) => {
-        if (outcome.kind !== "ok") log.event("info", "outside-not-told", { reason: reasonOf(outcome) });
-      },
-      (error: unknown) => {
-        log.event("warn", "outside-not-told", { reason: String(error) });
-      },
+    callInBackground(
+      this.runtime,
+      { method: "sendMessage", payload, epoch: this.epoch },
+      { phase: "outside-not-told" },
     );
   }
 }
