@@ -11,30 +11,19 @@
  * - "Resolves" on a store write means: the change is on disk and survives power loss.
  */
 export type { BegunProvision, Binding, PendingProvision } from "../machines/threads.rules.ts";
-export type { AdoptOutcome, Claimant, ClaimOutcome, ClaimRequest, MessageOwner } from "./ports/work.ts";
-export type { DeadLetter, DeadLetterStore } from "./ports/dead-letters.ts";
-export type { PairingStore } from "./ports/pairing.ts";
-export type {
-  AdmittedUpdate,
-  HeldEntry,
-  Holder,
-  JournalEntry,
-  ListedEntry,
-  Offer,
-  OfferRefusal,
-  OfferStore,
-  QueueStore,
-  RedirectOutcome,
-} from "./ports/queue.ts";
-export * from "./ports/telegram.ts";
 export type * from "./ports/backup.ts";
-export type * from "./ports/host.ts";
-export type * from "./ports/fence.ts";
-export type * from "./ports/lease.ts";
-export type * from "./ports/seats.ts";
-export type * from "./ports/threads.ts";
 export type * from "./ports/cleanups.ts";
+export type * from "./ports/dead-letters.ts";
+export type * from "./ports/fence.ts";
+export type * from "./ports/host.ts";
 export type * from "./ports/journal.ts";
+export type * from "./ports/lease.ts";
+export type * from "./ports/pairing.ts";
+export type * from "./ports/queue.ts";
+export type * from "./ports/seats.ts";
 export type * from "./ports/status.ts";
 export type * from "./ports/store.ts";
+export type * from "./ports/threads.ts";
 export type * from "./ports/transport.ts";
+export type * from "./ports/work.ts";
+export * from "./ports/telegram.ts";
