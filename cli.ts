@@ -14,7 +14,15 @@ import { runDoctor } from "./cli/doctor.ts";
 import type { DoctorFlags } from "./cli/doctor.ts";
 import { runEmulator } from "./cli/emulator.ts";
 import { runNdjson } from "./cli/ndjson.ts";
-import { instanceOptions, portNumber, UsageError, wholeNumber, withInstance, withLine } from "./cli/options.ts";
+import {
+  defaultOf,
+  instanceOptions,
+  portNumber,
+  UsageError,
+  wholeNumber,
+  withInstance,
+  withLine,
+} from "./cli/options.ts";
 import type { LineFlags } from "./cli/options.ts";
 import { approvePairing, listPairing, rejectPairing, revokePairing } from "./cli/pair.ts";
 import type { PairFlags } from "./cli/pair.ts";
@@ -122,7 +130,7 @@ function addOperator(program: Command): void {
   const threads = program
     .command("threads")
     .description("the threads: what is known of each, and what evidence cannot decide");
-  withLine(threads.command("list", { isDefault: true }))
+  withLine(defaultOf(threads, "list"))
     .description("every thread with its seat, its state and the last reason")
     .option("--json", "as one JSON object")
     .action(async (flags: ThreadsFlags) => {
@@ -164,7 +172,7 @@ function addOperator(program: Command): void {
 
 function addQueue(program: Command): void {
   const queue = program.command("queue").description("updates that are not settled yet, and moving them");
-  withLine(queue.command("list", { isDefault: true }))
+  withLine(defaultOf(queue, "list"))
     .description("each with its thread, its age, and who has it in hand; oldest first")
     .option("--json", "as one JSON object")
     .addOption(new Option("--limit <number>", "how many").argParser(wholeNumber).default(100))
@@ -194,7 +202,7 @@ function addDead(program: Command): void {
     .command("dead")
     .description("updates that were set aside: nobody took them, or their handler kept failing");
   const withLetters = (command: Command): Command => withLine(command).option("--json", "as one JSON object");
-  withLetters(dead.command("list", { isDefault: true }))
+  withLetters(defaultOf(dead, "list"))
     .description("each with its reason, its age, its thread and how often it was tried")
     .action(async (flags: DeadFlags) => {
       process.exitCode = await listDead(flags);
@@ -221,7 +229,7 @@ function addPair(program: Command): void {
     .command("pair")
     .description("who may write to the bot, where no --user is given: approve a code that the bot told, list, revoke");
   const withPairing = (command: Command): Command => withLine(command).option("--json", "as one JSON object");
-  withPairing(pair.command("approve", { isDefault: true }))
+  withPairing(defaultOf(pair, "approve"))
     .argument("[code]")
     .description("pair the person whom the bot told this code; running instances take it up within a second")
     .action(async (code: string | undefined, flags: PairFlags) => {

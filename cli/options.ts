@@ -61,6 +61,23 @@ export function portNumber(text: string): number {
   return port;
 }
 
+/**
+ * The command that a group runs when none is named. A word that names none is told of as that: it would be counted as an
+ * argument too many of a command that nobody wrote.
+ */
+export function defaultOf(group: Command, name: string): Command {
+  const command = group.command(name, { isDefault: true }).allowExcessArguments(true);
+  return command.hook("preAction", () => {
+    const taken = command.registeredArguments.length;
+    const extra = command.args[taken];
+    if (extra === undefined) return;
+    if (taken > 0 || group.args[0] === name)
+      command.error(`error: '${group.name()} ${name}' takes no argument '${extra}'`);
+    const known = group.commands.map((each) => each.name()).join(", ");
+    command.error(`error: unknown command '${group.args[0] ?? extra}' for '${group.name()}'; there are: ${known}`);
+  });
+}
+
 /** Flags that say which line: bot, profile, state. */
 export function withLine(command: Command): Command {
   return command
