@@ -51,7 +51,7 @@ export default defineConfig({
       inProcess("property"),
       inProcess("model"),
       inProcess("interop", secondChance),
-      realProcesses("e2e", 1, 2, ["e2e", "cases"]),
+      realProcesses("e2e", 1, 3, ["e2e", "cases"]),
       realProcesses("browser", 2, 1),
     ],
   },

@@ -1,6 +1,6 @@
 /**
  * All that CI runs, in order, with a timing table and one closing line at the end. Every step runs even when an earlier one
- * failed, so that one run tells everything.
+ * failed, so that one run tells everything. Steps that keep one core busy each run side by side and print when they end.
  *
  *   npm run verify                          every step
  *   npm run verify -- --only lint,test      some of them, in this order of the table
@@ -14,7 +14,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { projectRoot, run } from "./lib/project.mjs";
 
-/** @typedef {{ name: string, commands: string[][], longCommands?: string[][], countsTests?: boolean }} Step */
+/** @typedef {{ name: string, commands: string[][], longCommands?: string[][], countsTests?: boolean, isOneThread?: boolean }} Step */
 /** @typedef {{ passed: number, failed: number, skipped: number, failures: string[], secondTries: string[] }} Counts */
 /** @typedef {{ name: string, ok: boolean, seconds: number, tests: Counts }} Outcome */
 
@@ -45,10 +45,11 @@ const steps = [
   {
     name: "format:check",
     commands: [[node, tool("prettier/bin/prettier.cjs"), "--check", "--log-level", "warn", "."]],
+    isOneThread: true,
   },
-  { name: "lint", commands: [[node, tool("eslint/bin/eslint.js"), "--max-warnings", "0", "."]] },
-  { name: "typecheck", commands: [[node, "scripts/typecheck.mjs"]] },
-  { name: "depcruise", commands: [[node, "scripts/depcruise.mjs"]] },
+  { name: "lint", commands: [[node, tool("eslint/bin/eslint.js"), "--max-warnings", "0", "."]], isOneThread: true },
+  { name: "typecheck", commands: [[node, "scripts/typecheck.mjs"]], isOneThread: true },
+  { name: "depcruise", commands: [[node, "scripts/depcruise.mjs"]], isOneThread: true },
   {
     name: "test",
     commands: [[node, "scripts/build.mjs"], vitest("unit", "property", "model", "interop", "e2e")],
@@ -75,7 +76,8 @@ const scratch = await mkdtemp(path.join(os.tmpdir(), "partyline-verify-"));
 /** @type {Outcome[]} */
 const outcomes = [];
 try {
-  for (const step of selected) outcomes.push(await runStep(step));
+  outcomes.push(...(await Promise.all(selected.filter((step) => step.isOneThread).map(runStep))));
+  for (const step of selected) if (!step.isOneThread) outcomes.push(await runStep(step));
 } finally {
   await rm(scratch, { recursive: true, force: true });
 }
@@ -94,15 +96,18 @@ function select(/** @type {string[] | undefined} */ only) {
 
 /** @returns {Promise<Outcome>} */
 async function runStep(/** @type {Step} */ step) {
-  console.log(`\n── ${step.name}`);
+  const title = `\n── ${step.name}`;
+  const held = step.isOneThread ? /** @type {Buffer[]} */ ([]) : undefined;
+  if (held === undefined) console.log(title);
   const startedAt = performance.now();
   const jsonFile = path.join(scratch, `${step.name}.json`);
   const env = step.countsTests ? { ...process.env, PARTYLINE_VITEST_JSON: jsonFile } : process.env;
   let ok = true;
   for (const [command, ...args] of (values.long && step.longCommands) || step.commands) {
-    if (ok && command !== undefined) ok = (await run(command, args, { env })) === 0;
+    if (ok && command !== undefined) ok = (await run(command, args, { env, held })) === 0;
   }
   const seconds = (performance.now() - startedAt) / 1000;
+  if (held !== undefined) process.stdout.write(`${title}\n${Buffer.concat(held).toString()}`);
   const tests = step.countsTests ? await readCounts(jsonFile) : noTests();
   if (tests === undefined) console.error(`${step.name}: vitest wrote no result.`);
   return { name: step.name, ok: ok && tests !== undefined, seconds, tests: tests ?? noTests() };

@@ -48,16 +48,19 @@ export async function firstLoadBytes(/** @type {string} */ folder) {
 
 /**
  * Runs a program with our stdout and stderr and resolves with its exit code (128 when a signal ended it). SIGINT and
- * SIGTERM are passed on, so that the child, not we, decides how to end.
+ * SIGTERM are passed on, so that the child, not we, decides how to end. `held` collects what it prints instead, in order.
  *
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv }} [options]
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, held?: Buffer[] | undefined }} [options]
  * @returns {Promise<number>}
  */
-export function run(command, args, options = {}) {
+export function run(command, args, { held, ...options } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: "inherit", cwd: projectRoot, ...options });
+    /** @type {"inherit" | "pipe"} */
+    const stdio = held === undefined ? "inherit" : "pipe";
+    const child = spawn(command, args, { stdio, cwd: projectRoot, ...options });
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => held?.push(chunk));
     const signals = /** @type {const} */ (["SIGINT", "SIGTERM"]);
     const passOn = (/** @type {NodeJS.Signals} */ signal) => child.kill(signal);
     for (const signal of signals) process.on(signal, passOn);
@@ -66,7 +69,7 @@ export function run(command, args, options = {}) {
       forget();
       reject(error);
     });
-    child.once("exit", (code) => {
+    child.once("close", (code) => {
       forget();
       resolve(code ?? 128);
     });
