@@ -6,6 +6,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import os from "node:os";
 import path from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { wireText } from "../../machines/wire/texts.ts";
+import { serveScript } from "../interop/lab/sockets.ts";
 
 interface Ended {
   readonly code: unknown;
@@ -64,5 +66,21 @@ test("serving closes no folder that is open to others and replaces nothing that 
   expect(statSync(shared).mode & 0o777).toBe(0o755);
   expect(taken.stderr).toContain("is no socket");
   expect(readFileSync(notes, "utf8")).toBe("mine");
-  expect(alone.stdout).toContain("never registered");
+  expect(alone.stdout).toContain(`Nobody serves at ${path.join(folder, "bus.sock")}`);
+});
+
+test("whom the leader does not know by the secret ends at once, with a sentence and 1", async () => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), "pli-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const socket = path.join(folder, "bus.sock");
+  const leader = await serveScript(socket, (line) => {
+    const { requestId } = JSON.parse(line) as { readonly requestId: string }; // what ours has sent
+    return `${JSON.stringify({ kind: "bus.ack", requestId, ok: false, message: wireText.unauthorized })}\n`;
+  });
+  onTestFinished(() => leader.close());
+  const { code, stdout } = await ended("--as", "follower", "--socket", socket, "--secret", "hush-hush");
+  expect(code).toBe(1);
+  expect(stdout).toContain(`"message":"${wireText.unauthorized}"`);
+  expect(stdout.trimEnd().split("\n").at(-1)).toMatch(/ does not know this secret: give as --secret the busSecret /);
+  expect(stdout).not.toContain("hush-hush");
 });

@@ -15,13 +15,15 @@ import { MemoryDatabase, openMemoryStore } from "../../adapters/store/memory/ind
 import type { FrameTap } from "../../adapters/transport/unix/frame-tap.ts";
 import { defaultOwnerTimings } from "../../machines/owner.contract.ts";
 import { faultOfName } from "../../machines/seat.rules.ts";
-import { capability } from "../../machines/wire/constants.ts";
+import { capability, type ProtocolIdentity } from "../../machines/wire/constants.ts";
+import type { Link } from "../../services/ports.ts";
 import type { V1Fleet } from "../../services/ports/owner.ts";
 import type { Ports } from "../../services/runtime.ts";
 import { foreignOwner } from "./lab/foreign-owner.ts";
 import { countingIds, identityOf, openLab, v1Capabilities, type Lab } from "./lab/lab.ts";
 import { faultOfPlace } from "./lab/place.ts";
 import { scriptedTelegram } from "./lab/telegram.ts";
+import { Verdict } from "./lab/verdict.ts";
 
 const usage = `npm run interop -- --as leader|follower --socket PATH --secret S [options]
 
@@ -35,7 +37,9 @@ const usage = `npm run interop -- --as leader|follower --socket PATH --secret S 
   --help          this text
 
 The folder of PATH must be closed to others (0700) when we serve there; one that is not there yet is made.
-Ends with 0; with 1 when we never registered or served, or the message was not sent; with 2 when an option is wrong.`;
+Ends with 0. With 1, and a sentence that says what happened and what to do, when the two have not found each other, have lost
+each other since, or the message was not sent: at once where waiting cannot help (another secret, another protocol), else at
+the end. With 2 when an option is wrong.`;
 
 const options = {
   as: { type: "string" },
@@ -109,44 +113,77 @@ const ended = (seconds: number | null): Promise<void> =>
 
 const tell = (words: string): void => console.log(`${new Date().toISOString()} ${words}`);
 
-/** Says why a connection was not made, once for each reason in a row. */
-function tellingOfDials({ store, transport }: Pick<Ports, "store" | "transport">): Pick<Ports, "store" | "transport"> {
+type Wire = Pick<Ports, "store" | "transport">;
+
+/** Says why a connection was not made, once for each reason in a row; the verdict hears of all that comes and goes. */
+function tellingOfPeers(verdict: Verdict): (wire: Wire) => Wire {
   let last = "";
-  return {
+  return ({ store, transport }) => ({
     store,
     transport: {
       ...transport,
+      listen: (asked) =>
+        transport.listen({
+          ...asked,
+          handle: async (request, from) => {
+            const ack = await asked.handle(request, from);
+            verdict.note({ kind: "answered", request, ack });
+            return ack;
+          },
+        }),
       dial: async (address, timeoutMs) => {
         try {
           const link = await transport.dial(address, timeoutMs);
           last = "";
-          return link;
+          return notedLink(link, verdict);
         } catch (error) {
-          const reason = `nobody answers at ${address}: ${error instanceof Error ? error.message : String(error)}`;
-          if (reason !== last) tell(`${reason}; asking again`);
+          const reason = error instanceof Error ? error.message : String(error);
+          if (reason !== last) tell(`nobody answers at ${address}: ${reason}; asking again`);
           last = reason;
+          verdict.note({ kind: "unreached", reason });
           throw error;
         }
       },
     },
+  });
+}
+
+function notedLink(link: Link, verdict: Verdict): Link {
+  let isOurEnd = false;
+  void link.closed.then(() => {
+    if (!isOurEnd) verdict.note({ kind: "closed" });
+  });
+  return {
+    closed: link.closed,
+    close: () => {
+      isOurEnd = true;
+      link.close();
+    },
+    request: async (request, timeoutMs) => {
+      const outcome = await link.request(request, timeoutMs);
+      verdict.note({ kind: "asked", request, outcome });
+      return outcome;
+    },
   };
 }
 
-/** Follows the chart: what it became, and what troubles it. Returns whether it became that at all. */
-function tellingOfRole({ instance: { actor } }: Lab, { as, socket }: Wanted): () => boolean {
-  let isReady = false;
+/** Follows the chart: what it became, and what troubles it. */
+function tellOfRole({ instance: { actor } }: Lab, { as, socket }: Wanted, verdict: Verdict): void {
   actor.on("instance.ready", ({ thread }) => {
-    isReady = true;
+    verdict.ready();
     const where = as === "leader" ? `we lead, and serve at ${socket}` : `registered at ${socket}`;
     tell(`${where}; our thread is ${thread === null ? "none" : String(thread.target.threadId)}`);
   });
   actor.on("instance.troubled", ({ trouble, reason }) => {
     tell(`trouble (${trouble}): ${reason}`);
+    verdict.note({ kind: "troubled", trouble, reason });
   });
-  return () => isReady;
 }
 
-function open({ as, socket, secret, chat, name }: Wanted, folder: string): Lab {
+const identityFor = ({ as }: Pick<Wanted, "as">): ProtocolIdentity =>
+  identityOf("partyline", as === "leader" ? v1Capabilities : [capability.durableAdmission]);
+
+function open({ as, socket, secret, chat, name }: Wanted, folder: string, verdict: Verdict): Lab {
   const ids = countingIds(systemIds());
   // A profile of its own: two of these must not take the same seat.
   const store = openMemoryStore({
@@ -167,7 +204,7 @@ function open({ as, socket, secret, chat, name }: Wanted, folder: string): Lab {
     name,
     secret: ownSecret,
     chat,
-    identity: identityOf("partyline", as === "leader" ? v1Capabilities : [capability.durableAdmission]),
+    identity: identityFor({ as }),
     ids,
     telegram: scriptedTelegram(42, ({ method }) =>
       method === "sendMessage" ? { message_id: (messages += 1) } : undefined,
@@ -179,13 +216,14 @@ function open({ as, socket, secret, chat, name }: Wanted, folder: string): Lab {
     counters: {
       count: (reason) => {
         tell(reason);
+        if (reason === "line-malformed" || reason === "line-too-long") verdict.note({ kind: "garbled" });
       },
     },
     tap: printer(secret),
     handOut: ({ id }) => {
       tell(`update ${id} is ours and was handed out`);
     },
-    around: tellingOfDials,
+    around: tellingOfPeers(verdict),
     ...(as === "leader" ? {} : { v1: fleet }),
   });
 }
@@ -201,34 +239,42 @@ async function main(): Promise<number> {
     console.error(`interop: ${wanted}\n\n${usage}`);
     return 2;
   }
-  const over = ended(wanted.seconds);
+  const verdict = new Verdict({ as: wanted.as, socket: wanted.socket, identity: identityFor(wanted) });
+  const over = Promise.race([ended(wanted.seconds), verdict.final]);
   const folder = mkdtempSync(path.join(os.tmpdir(), "pli-"));
-  const lab = open(wanted, folder);
-  const wasReady = tellingOfRole(lab, wanted);
-  let isSaid = wanted.say === null;
+  const lab = open(wanted, folder, verdict);
+  tellOfRole(lab, wanted, verdict);
+  let unsaid: string | null = null;
   try {
-    if (wanted.say !== null) {
-      const { actor } = lab.instance;
-      const thread = await Promise.race([
-        new Promise<number | undefined>((resolve) => {
-          actor.on("instance.ready", (fact) => resolve(fact.thread?.target.threadId));
-        }),
-        over,
-      ]);
-      if (thread !== undefined) {
-        const body = { chat_id: wanted.chat, message_thread_id: thread, text: wanted.say };
-        const outcome = await lab.instance.call({ method: "sendMessage", body });
-        isSaid = outcome.kind === "ok";
-        tell(`the call: ${JSON.stringify(outcome)}`);
-      }
-    }
+    if (wanted.say !== null) unsaid = await said(lab, wanted, wanted.say, over);
     await over;
   } finally {
+    verdict.close();
     await lab.stop(wanted.isLeaving);
     rmSync(folder, { recursive: true, force: true });
   }
-  if (!wasReady()) tell(wanted.as === "leader" ? `never served at ${wanted.socket}` : "never registered");
-  return wasReady() && isSaid ? 0 : 1;
+  const failure = verdict.sentence() ?? unsaid;
+  if (failure === null) return 0;
+  tell(failure);
+  return 1;
+}
+
+/** Sends the message once there is a thread for it; returns what came between, null = it was sent. */
+async function said(lab: Lab, { chat }: Wanted, text: string, over: Promise<void>): Promise<string | null> {
+  const { actor } = lab.instance;
+  const thread = await Promise.race([
+    new Promise<number | undefined>((resolve) => {
+      actor.on("instance.ready", (fact) => resolve(fact.thread?.target.threadId));
+    }),
+    over,
+  ]);
+  if (thread === undefined) return "The message was not sent: there was no thread to send it to.";
+  const outcome = await lab.instance.call({
+    method: "sendMessage",
+    body: { chat_id: chat, message_thread_id: thread, text },
+  });
+  tell(`the call: ${JSON.stringify(outcome)}`);
+  return outcome.kind === "ok" ? null : "The message was not sent: the line above says why.";
 }
 
 process.exitCode = await main();
