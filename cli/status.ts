@@ -6,7 +6,7 @@ import { readStatus } from "../index.ts";
 import type { LineStatus } from "../index.ts";
 import { lineOf } from "./line.ts";
 import type { LineFlags } from "./options.ts";
-import { threadSection, withExplanations } from "./thread-words.ts";
+import { explainSeat, threadSection, withExplanations } from "./thread-words.ts";
 import { nameOf } from "./pair.ts";
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
@@ -35,12 +35,13 @@ function problemsOf(status: LineStatus, nowMs: number): string[] {
   return [...problems, ...status.unresolved];
 }
 
-function seatLine(status: LineStatus, seat: LineStatus["seats"][number]): string {
+function seatLine(status: LineStatus, seat: LineStatus["seats"][number], nowMs: number): string {
   const thread = status.threads.find((each) => each.seat === seat.seat);
   const where =
     thread === undefined ? "no thread" : `${thread.slot} "${thread.name}" (thread ${String(thread.threadId)})`;
   const who = seat.pid === null ? "nobody" : `pid ${String(seat.pid)}, ${seat.process ?? "unknown"}`;
-  return `  ${seat.role.padEnd(8)}  ${where.padEnd(32)}  ${who}${seat.ended === null ? "" : `, ${seat.ended}`}`;
+  const end = explainSeat(seat, status, nowMs);
+  return `  ${seat.role.padEnd(8)}  ${where.padEnd(32)}  ${who}${end === null ? "" : `; ${end}`}`;
 }
 
 export function statusText(status: LineStatus, nowMs: number): string {
@@ -62,7 +63,7 @@ export function statusText(status: LineStatus, nowMs: number): string {
     ),
     ...(paired === null ? [] : [`paired    ${nameOf(paired)}`]),
     "seats",
-    ...(status.seats.length === 0 ? ["  none"] : status.seats.map((seat) => seatLine(status, seat))),
+    ...(status.seats.length === 0 ? ["  none"] : status.seats.map((seat) => seatLine(status, seat, nowMs))),
     ...threadSection(status, nowMs),
     "dropped",
     ...(drops.length === 0
@@ -74,8 +75,11 @@ export function statusText(status: LineStatus, nowMs: number): string {
 export async function printStatus(flags: LineFlags & { readonly json?: boolean }): Promise<number> {
   const status = await readStatus(lineOf(flags));
   const nowMs = systemClock().nowMs();
+  const seats = status.seats.map((each) => ({ ...each, explanation: explainSeat(each, status, nowMs) }));
   console.log(
-    flags.json === true ? JSON.stringify({ ...status, ...withExplanations(status, nowMs) }) : statusText(status, nowMs),
+    flags.json === true
+      ? JSON.stringify({ ...status, ...withExplanations(status, nowMs), seats })
+      : statusText(status, nowMs),
   );
   return 0;
 }

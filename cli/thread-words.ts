@@ -6,6 +6,7 @@
 import type { LineStatus } from "../index.ts";
 
 type Thread = LineStatus["threads"][number];
+type Seat = LineStatus["seats"][number];
 type Leftover = LineStatus["leftovers"][number];
 type Creation = LineStatus["creations"][number];
 type Deletion = NonNullable<Thread["deletion"]>;
@@ -29,11 +30,39 @@ function explainDeletion({ reason, dueAtMs, attempts, lastReason }: Deletion, no
   return `${whyDeleted[reason]}: deleted ${when(dueAtMs, nowMs)}${unless}${last}`;
 }
 
-function explainUse({ seat }: Thread, { seats }: LineStatus): string {
+/** Telegram tells nobody that a thread was deleted: it is found out by the next message there. */
+function explainUse({ seat, reason, createdAtMs, provenAtMs }: Thread, { seats }: LineStatus, nowMs: number): string {
+  const why = reason === "" ? `its seat has it for ${span(nowMs - createdAtMs)}` : reason;
+  const known = `${why}; Telegram last showed it ${span(nowMs - provenAtMs)} ago`;
   const place = seats.find((each) => each.seat === seat);
-  if (place?.process === "unverifiable")
-    return `its process can be proven neither alive nor dead (partyline seats forget ${seat})`;
-  return place === undefined || place.role === "nobody" ? "kept: nobody sits on its seat" : "in use";
+  if (place?.process === "unverifiable") return `${explainDoubt(place, nowMs)}; ${known}`;
+  const isFree = place === undefined || place.role === "nobody";
+  return `${isFree ? "nobody sits on its seat" : "in use"}, as last known: ${known}`;
+}
+
+function explainDoubt({ seat, unprovable }: Seat, nowMs: number): string {
+  const since = unprovable === null ? "" : ` for ${span(nowMs - unprovable.sinceMs)}${because(unprovable.reason)}`;
+  return `its process can be proven neither alive nor dead${since} (partyline seats forget ${seat})`;
+}
+
+const endings: Readonly<Record<string, string>> = {
+  died: "its process died",
+  left: "it left",
+  stopped: "it stopped",
+  forgotten: "it was given up as unprovable",
+};
+
+/** What becomes of a seat's place, when and by what; null while a process that runs sits there. */
+export function explainSeat(seat: Seat, { threads }: LineStatus, nowMs: number): string | null {
+  const { process, ended, endedAtMs } = seat;
+  if (process === "unverifiable") return explainDoubt(seat, nowMs);
+  if (ended === null)
+    return process === "dead" ? "its process is gone: the leader ends it as soon as it has seen that" : null;
+  const end = `${endings[ended] ?? ended}${endedAtMs === null ? "" : ` ${span(nowMs - endedAtMs)} ago`}`;
+  const thread = threads.find((each) => each.seat === seat.seat);
+  if (thread === undefined) return `${end}: nothing of it is left but its name, for whoever takes it again`;
+  if (thread.deletion !== null) return `${end}; its thread: ${explainDeletion(thread.deletion, nowMs)}`;
+  return `${end}; its thread is kept for it (partyline leave ${seat.seat} gives it up)`;
 }
 
 const because = (reason: string): string => (reason === "" ? "" : ` (${reason})`);
@@ -43,7 +72,7 @@ export function explainThread(thread: Thread, status: LineStatus, nowMs: number)
   if (deletion !== null) return explainDeletion(deletion, nowMs);
   switch (state) {
     case "open":
-      return explainUse(thread, status);
+      return explainUse(thread, status, nowMs);
     case "closed":
       return `closed in Telegram${because(reason)}: what goes there waits until it is reopened`;
     case "suspect":

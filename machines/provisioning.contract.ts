@@ -81,6 +81,8 @@ export interface BindRequest {
   readonly epoch: Epoch;
   readonly provision: BegunProvision;
   readonly threadId: ThreadId;
+  /** How the seat got it, in words for the operator. */
+  readonly reason: string;
 }
 export interface IntendRequest {
   readonly epoch: Epoch;

@@ -57,6 +57,8 @@ const begunOf = ({ decision }: ProvisioningContext): BegunProvision => {
   if (decision.kind === "create" || decision.kind === "adopt") return decision.provision;
   throw new Error("the provisioning chart creates without a decision to");
 };
+const whyBound = ({ decision }: ProvisioningContext): string =>
+  decision.kind === "create" ? decision.reason : "made by a creation that had been begun before";
 const candidateOf = ({ decision }: ProvisioningContext): Candidate => {
   if (decision.kind === "probe" || decision.kind === "take") return decision.candidate;
   throw new Error("the provisioning chart keeps a thread that nothing speaks for");
@@ -78,7 +80,7 @@ const rejected = (reason: string): ProvisioningOutput => ({ kind: "rejected", re
 const whyOf = (output: object): string => ("reason" in output ? String(output.reason) : "");
 
 const proven = ({ binding, from }: Candidate): Omit<KeepRequest, "epoch"> => ({
-  binding: binding.standing === "suspect" ? { ...binding, standing: "open", reason: "" } : binding,
+  binding: binding.standing === "suspect" ? { ...binding, standing: "open" } : binding,
   from,
 });
 /** Looked at in vain: the seat has it, and it is proven before it is used. */
@@ -390,6 +392,7 @@ export const provisioningMachine = createMachine({
           epoch: context.epoch,
           provision: begunOf(context),
           threadId: context.created,
+          reason: whyBound(context),
         }),
         onDone: [
           {

@@ -194,7 +194,7 @@ function judgeStanding(
   if (status === "closed" && bound.standing === "open")
     return { kind: "markThread", target, standing: "closed", reason: "the user closed it" };
   if (status === "open" && bound.standing === "closed")
-    return { kind: "markThread", target, standing: "open", reason: "" };
+    return { kind: "markThread", target, standing: "open", reason: "the user reopened it" };
   return null;
 }
 

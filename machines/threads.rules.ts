@@ -21,7 +21,7 @@ export interface Binding {
   /** When the seat first got this thread. */
   readonly createdAtMs: number;
   readonly standing: ThreadStanding;
-  /** Why it stands so, in words for the operator; empty when there is nothing to say. */
+  /** The last reason, in words for the operator: how its seat got it, or why it stands so. Empty in old stores only. */
   readonly reason: string;
   /** When Telegram last showed that the thread exists. */
   readonly provenAtMs: number;
@@ -81,6 +81,9 @@ export interface ThreadView {
   readonly leftovers: readonly LeftoverThread[];
 }
 
+/** Said of a thread whose seat another instance has than before, in the transaction that seats it. */
+export const keptReason = "kept: an instance came back to its seat";
+
 /** Lost threads that are remembered; the oldest are forgotten first. */
 export const lostThreadsMax = 1_000;
 
@@ -109,7 +112,13 @@ export type ThreadDecision =
   | { readonly kind: "take"; readonly candidate: Candidate }
   /** A creation that was begun has made this thread. */
   | { readonly kind: "adopt"; readonly provision: BegunProvision; readonly threadId: ThreadId }
-  | { readonly kind: "create"; readonly provision: BegunProvision; readonly abandons: string | null }
+  | {
+      readonly kind: "create";
+      readonly provision: BegunProvision;
+      readonly abandons: string | null;
+      /** Why there is a new one, in words for the operator. */
+      readonly reason: string;
+    }
   | { readonly kind: "reject"; readonly reason: string };
 
 /** A thread that a seat may get without creating one. */
@@ -164,14 +173,15 @@ function decideOwn(own: HeldBinding, { role, instanceId, carried, previous }: Th
   if (!isCross && own.standing !== "suspect") return { kind: "reuse", thread: own.thread };
   const isExact =
     previous !== null && own.holder === previous && carried !== null && sameTarget(carried.target, own.thread.target);
-  return { kind: "probe", candidate: { binding: bindingOf(own), from: "own", isQuiet: isExact } };
+  const binding = because(bindingOf(own), whyKept(own));
+  return { kind: "probe", candidate: { binding, from: "own", isQuiet: isExact } };
 }
 
 /** The thread that this very instance has under another key: it goes along to the seat (threads FP-5a, FP-10, TP-5). */
 function decideElsewhere({ bindings }: ThreadView, { seat, instanceId, chatId, carried }: ThreadWish) {
   const bound = bindings.find(({ holder, thread: { target } }) => holder === instanceId && target.chatId === chatId);
   if (bound === undefined || (carried !== null && !sameTarget(carried.target, bound.thread.target))) return null;
-  const candidate = { binding: { ...bindingOf(bound), seat }, from: "anothers", isQuiet: true } as const;
+  const candidate = { binding: passedOn(bound, seat), from: "anothers", isQuiet: true } as const;
   return { kind: bound.standing === "suspect" ? "probe" : "take", candidate } as const;
 }
 
@@ -188,7 +198,7 @@ function decideCarried(
   const bound = view.bindings.find(({ thread }) => isIt(thread.target));
   if (bound !== undefined) {
     if (bound.seat === seat || previous === null || bound.holder !== previous) return null;
-    return { kind: "probe", candidate: { binding: { ...bindingOf(bound), seat }, from: "anothers", isQuiet: true } };
+    return { kind: "probe", candidate: { binding: passedOn(bound, seat), from: "anothers", isQuiet: true } };
   }
   const isKnown =
     view.lost.some(({ thread }) => isIt(thread.target)) ||
@@ -206,7 +216,7 @@ function decideCarried(
     },
     createdAtMs: nowMs,
     standing: "open",
-    reason: "",
+    reason: "its instance brought it along",
     provenAtMs: nowMs,
   };
   if (role === "leader")
@@ -215,6 +225,28 @@ function decideCarried(
 }
 
 const bindingOf = ({ holder: _holder, ...binding }: HeldBinding): Binding => binding;
+
+/** A closed thread keeps the reason why it is closed. */
+const because = (binding: Binding, reason: string): Binding =>
+  binding.standing === "closed" ? binding : { ...binding, reason };
+
+const whyKept = ({ standing, reason }: Binding): string =>
+  standing === "suspect"
+    ? `proven to exist after a doubt${reason === "" ? "" : `: ${reason}`}`
+    : "kept, and proven to exist";
+
+const passedOn = (bound: HeldBinding, seat: SeatKey): Binding => ({
+  ...because(bindingOf(bound), `passed on by ${bound.seat}, along with its instance`),
+  seat,
+});
+
+/** `lost`: the seat's last loss, in whichever chat. */
+function whyNew(lost: LostThread | null, chatId: ChatId, abandoned: PendingProvision | null): string {
+  if (abandoned !== null) return "made after an earlier creation had come to nothing known";
+  if (lost?.thread.target.chatId !== chatId) return "made: its seat had none";
+  const { thread, reason } = lost;
+  return `made: its seat had lost thread ${String(thread.target.threadId)}${reason === "" ? "" : ` (${reason})`}`;
+}
 
 /** A new thread, with the letter and the name of the one that the seat lost last, if they are free. */
 function decideNew(
@@ -225,7 +257,8 @@ function decideNew(
 ): ThreadDecision {
   const taken = [...view.bindings.map((each) => each.thread), ...view.provisions.filter((each) => each !== abandoned)];
   const slots = taken.map((each) => each.slot);
-  const lost = view.lost.findLast((each) => each.seat === wish.seat)?.thread ?? null;
+  const loss = view.lost.findLast((each) => each.seat === wish.seat) ?? null;
+  const lost = loss?.thread ?? null;
   const isLostFree = lost !== null && isSlot(lost.slot) && !slots.includes(lost.slot);
   const slot = isLostFree ? lost.slot : (freeSlot(slots) ?? "");
   const threadName = nameFor({
@@ -237,6 +270,7 @@ function decideNew(
   return {
     kind: "create",
     abandons: abandoned?.id ?? null,
+    reason: whyNew(loss, wish.chatId, abandoned),
     provision: {
       id: `provision:${wish.instanceId}:${slot}:${String(nowMs)}`,
       seat: wish.seat,

@@ -148,7 +148,7 @@ export function provideProvisioning(runtime: Runtime) {
             },
             createdAtMs: stage.clock.nowMs(),
             standing: "open",
-            reason: "",
+            reason: input.reason,
             provenAtMs: stage.clock.nowMs(),
           },
         });

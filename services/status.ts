@@ -10,7 +10,7 @@ import type { CleanupReason } from "../machines/reconciliation.types.ts";
 import type { HeldBinding, ThreadStanding } from "../machines/threads.rules.ts";
 import type { PairedUser } from "../machines/pairing.rules.ts";
 import { pairingState } from "./pairing-desk.ts";
-import type { Clock, Processes, SeatRegistration, Store, StoreStatus } from "./ports.ts";
+import type { Clock, Processes, SeatStanding, Store, StoreStatus } from "./ports.ts";
 
 export interface LineSeat {
   readonly seat: SeatKey;
@@ -21,7 +21,10 @@ export interface LineSeat {
   readonly process: Liveness | null;
   /** Why the last registration ended; null while it stands. */
   readonly ended: string | null;
+  readonly endedAtMs: number | null;
   readonly registeredAtMs: number | null;
+  /** Since when, and why, its holder can be proven neither alive nor dead; null = there is no such doubt. */
+  readonly unprovable: { readonly sinceMs: number; readonly reason: string } | null;
 }
 
 export interface LineThread {
@@ -32,8 +35,10 @@ export interface LineThread {
   readonly seat: SeatKey;
   readonly createdAtMs: number;
   readonly state: ThreadStanding;
-  /** Why it stands so; empty when there is nothing to say. */
+  /** The last reason: how its seat got it, or why it stands so. Empty for a thread bound before reasons were kept. */
   readonly reason: string;
+  /** When Telegram last showed that it exists. Nothing tells of a thread's deletion: `state` is as last known. */
+  readonly provenAtMs: number;
   /** Its deletion, when one is due or under way. */
   readonly deletion: {
     readonly reason: CleanupReason;
@@ -101,7 +106,7 @@ function look(processes: Processes, who: Parameters<Processes["liveness"]>[0]): 
 async function seatStatus(
   { store, processes }: LineSources,
   status: StoreStatus,
-  registration: SeatRegistration & { readonly ended: string | null },
+  registration: SeatStanding,
 ): Promise<LineSeat> {
   const claim = await store.seats.holderOf(registration.seat);
   const isLeader = claim !== null && status.lease.holder?.instanceId === claim.instanceId;
@@ -112,11 +117,14 @@ async function seatStatus(
     pid: claim?.incarnation.pid ?? null,
     process: claim === null ? null : look(processes, claim.incarnation),
     ended: registration.ended,
+    endedAtMs: registration.endedAtMs,
     registeredAtMs: registration.atMs,
+    unprovable: registration.unprovable,
   };
 }
 
-function threadStatus({ seat, thread, createdAtMs, standing, reason }: HeldBinding, status: StoreStatus): LineThread {
+function threadStatus(binding: HeldBinding, status: StoreStatus): LineThread {
+  const { seat, thread, createdAtMs, standing, reason, provenAtMs } = binding;
   const cleanup = status.cleanups.find((each) => sameTarget(each.target, thread.target));
   return {
     chatId: thread.target.chatId,
@@ -127,6 +135,7 @@ function threadStatus({ seat, thread, createdAtMs, standing, reason }: HeldBindi
     createdAtMs,
     state: standing,
     reason,
+    provenAtMs,
     deletion:
       cleanup === undefined
         ? null

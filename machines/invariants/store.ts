@@ -1,6 +1,7 @@
 /** Invariants of the store: the journal and who holds what of it, threads, creations and clean-ups, one write at a time. */
 import type { ThreadTarget } from "../ids.ts";
 import { sameTarget } from "../ids.ts";
+import type { Binding } from "../threads.rules.ts";
 import { eachOf, invariant } from "./define.ts";
 import type { Invariant } from "./define.ts";
 import type { EntryView, StoreStepView, TablesView } from "./store-view.ts";
@@ -10,6 +11,15 @@ const isSameMap = <Key, Value>(a: ReadonlyMap<Key, Value>, b: ReadonlyMap<Key, V
   a === b || (a.size === b.size && [...a].every(([key, value]) => b.get(key) === value));
 const isSameList = <Value>(a: readonly Value[], b: readonly Value[]): boolean =>
   a.length === b.length && a.every((value, index) => value === b[index]);
+/** The words of the last reason are no authority over anything. */
+const isSameThread = (a: Binding, b: Binding | undefined): boolean =>
+  a === b ||
+  (b !== undefined &&
+    a.seat === b.seat &&
+    a.thread === b.thread &&
+    a.standing === b.standing &&
+    a.createdAtMs === b.createdAtMs &&
+    a.provenAtMs === b.provenAtMs);
 const isSameJournal = (a: TablesView, b: TablesView): boolean =>
   a.cursor === b.cursor && isSameMap(a.entries, b.entries);
 const isUnchanged = ({ before, after }: StoreStepView): boolean =>
@@ -358,7 +368,10 @@ export const threadStoreInvariants: readonly Invariant[] = [
     ids: ["threads/T-32"],
     sentence: "Who registers, as follower or as leader, changes neither thread nor letter nor name.",
     of: "storeSteps",
-    holds: ({ op, before, after }) => !op.startsWith("registrations.") || isSameList(before.bindings, after.bindings),
+    holds: ({ op, before, after }) =>
+      !op.startsWith("registrations.") ||
+      (before.bindings.length === after.bindings.length &&
+        before.bindings.every((each, index) => isSameThread(each, after.bindings[index]))),
   }),
   eachOf({
     name: "registration/deathIsTrue",

@@ -1,5 +1,6 @@
 /** Seats: which live process holds which, and the leader's durable record of who sits there. */
 import type { BoundThread, Epoch, Generation, Incarnation, InstanceId, SeatKey } from "../../machines/ids.ts";
+import type { SeatRecord } from "../../machines/reconciliation.types.ts";
 import type { Fenced } from "./fence.ts";
 
 export interface SeatClaim {
@@ -50,13 +51,23 @@ export interface SeatRegistration {
   readonly threadGraceMs: number | null;
 }
 
+/** A seat's last registration, and what has become of it. */
+export interface SeatStanding extends SeatRegistration {
+  /** Why it ended, and when; null while it stands. */
+  readonly ended: SeatEnd | null;
+  readonly endedAtMs: number | null;
+  /** Its holder can be proven neither alive nor dead; null = there is no such doubt. */
+  readonly unprovable: SeatRecord["unprovable"];
+}
+
 /** `forgotten`: the operator said so, or its deadline passed, though nothing was proven. */
 export type SeatEnd = "died" | "left" | "stopped" | "forgotten";
 
 export interface RegistrationStore {
   /**
    * Makes `registration` the seat's current one. In the same transaction: any clean-up of the seat's thread is
-   * cancelled, and entries claimed by earlier instances of this seat go back to pending, marked redelivered.
+   * cancelled, entries claimed by earlier instances of this seat go back to pending, marked redelivered, and an open
+   * thread that the seat's last registration had under another instance is noted as kept (`keptReason`).
    * `superseded` when another instance holds the seat (`SeatStore.claim`): a late word of one that is gone.
    * `threadGone` when its thread is being deleted or has been: another one must be found.
    */

@@ -4,7 +4,7 @@ import type { Epoch, UpdateId } from "../../machines/ids.ts";
 import type { LeaseRecord } from "../../machines/lease.rules.ts";
 import type { Cleanup } from "../../machines/reconciliation.types.ts";
 import type { HeldBinding, PendingProvision, ThreadView } from "../../machines/threads.rules.ts";
-import type { SeatEnd, SeatRegistration } from "./seats.ts";
+import type { SeatStanding } from "./seats.ts";
 
 /** What `status` shows and any process may write: counters and facts that are not authority over anything. */
 export interface StatusStore {
@@ -25,7 +25,7 @@ export interface StoreStatus {
   /** Wall clock of the present grant; null while nobody holds the lease. */
   readonly leaseGrantedAtMs: number | null;
   readonly cursor: UpdateId | null;
-  readonly registrations: readonly (SeatRegistration & { readonly ended: SeatEnd | null })[];
+  readonly registrations: readonly SeatStanding[];
   readonly bindings: readonly HeldBinding[];
   readonly provisions: readonly PendingProvision[];
   readonly lostThreads: ThreadView["lost"];

@@ -5,7 +5,8 @@
  */
 import { sameTarget } from "../../../machines/ids.ts";
 import type { InstanceId, SeatKey, ThreadTarget } from "../../../machines/ids.ts";
-import type { RegistrationStore, SeatEnd } from "../../../services/ports.ts";
+import { keptReason } from "../../../machines/threads.rules.ts";
+import type { RegistrationStore, SeatEnd, SeatRegistration } from "../../../services/ports.ts";
 import { cancelCleanup, intendCleanup, isThreadGone } from "./cleanups.ts";
 import type { MemoryDatabase, MemoryHandle } from "./database.ts";
 
@@ -30,6 +31,15 @@ export function endOfThread(handle: MemoryHandle, target: ThreadTarget, atMs: nu
     endNow(handle.db, seat, "left", atMs);
     returnWork(handle, seat, null);
   }
+}
+
+/** Called before the registration takes the place of the seat's last one. */
+function keepThread(db: MemoryDatabase, { seat, instanceId, thread }: SeatRegistration): void {
+  const before = db.registrations.get(seat);
+  if (thread === null || before === undefined || before.thread === null || before.instanceId === instanceId) return;
+  const [key, binding] = [...db.bindings].find(([, each]) => sameTarget(each.thread.target, thread.target)) ?? [];
+  if (key === undefined || binding?.seat !== seat || binding.standing !== "open") return;
+  if (sameTarget(before.thread.target, thread.target)) db.bindings.set(key, { ...binding, reason: keptReason });
 }
 
 function giveBack(db: MemoryDatabase, seat: SeatKey, isGivenBack: (holder: InstanceId) => boolean): void {
@@ -62,6 +72,7 @@ export function registrationStore(handle: MemoryHandle): RegistrationStore {
         if (thread !== null && isThreadGone(db, thread.target)) return { kind: "threadGone" } as const;
         const wish = holder === undefined ? undefined : db.graceOfClaim.get(seat);
         const threadGraceMs = wish === undefined ? registration.threadGraceMs : wish;
+        keepThread(db, registration);
         db.registrations.set(seat, { ...registration, threadGraceMs, ended: null });
         db.endedAt.delete(seat);
         db.doubts.delete(seat);

@@ -52,7 +52,13 @@ export function statusStore(handle: MemoryHandle, clock: Clock): StatusStore {
           lease: readLease(db, clock.nowMs()),
           leaseGrantedAtMs: db.lease.grantedAtMs,
           cursor: db.cursor,
-          registrations: [...db.registrations.values()].sort((a, b) => byBytes(a.seat, b.seat)),
+          registrations: [...db.registrations.values()]
+            .sort((a, b) => byBytes(a.seat, b.seat))
+            .map((each) => ({
+              ...each,
+              endedAtMs: db.endedAt.get(each.seat) ?? null,
+              unprovable: db.doubts.get(each.seat) ?? null,
+            })),
           bindings: allBindings(db),
           provisions: allProvisions(db),
           lostThreads: db.lostThreads,

@@ -6,7 +6,8 @@
  */
 import type { Generation, Incarnation, InstanceId, SeatKey, ThreadTarget } from "../../../machines/ids.ts";
 import type { SeatRecord } from "../../../machines/reconciliation.types.ts";
-import type { RegistrationStore, SeatEnd, SeatRegistration } from "../../../services/ports.ts";
+import { keptReason } from "../../../machines/threads.rules.ts";
+import type { RegistrationStore, SeatEnd, SeatRegistration, SeatStanding } from "../../../services/ports.ts";
 import { cancelCleanup, intendCleanup, isThreadGone } from "./cleanups.ts";
 import type { Connection } from "./connection.ts";
 import { writeAsLeader } from "./lease.ts";
@@ -50,6 +51,9 @@ const sql = {
   reclaimOf: `UPDATE updates SET redelivered = 1, offer = NULL,
       claim_seat = NULL, claim_instance = NULL, claim_generation = NULL, claim_acquisition = NULL
     WHERE claim_acquisition IS NOT NULL AND claim_seat = ? AND claim_instance = ?`,
+  keep: `UPDATE bindings SET reason = ? WHERE seat = ? AND chat_id = ? AND thread_id = ? AND standing = 'open'
+    AND EXISTS (SELECT 1 FROM registrations r WHERE r.seat = bindings.seat AND r.chat_id = bindings.chat_id
+      AND r.thread_id = bindings.thread_id AND r.instance_id <> ?)`,
   holder: "SELECT instance_id, grace_ms FROM seat_claims WHERE seat = ?",
   isCurrent: "SELECT 1 FROM registrations WHERE seat = ? AND instance_id = ? AND generation = ? AND ended IS NULL",
   all: `SELECT seat, instance_id, generation, incarnation, chat_id, thread_id, slot, thread_name, at_ms, grace_ms,
@@ -64,9 +68,10 @@ export function isCurrent(
   return connection.sql(sql.isCurrent).get(who.seat, who.instanceId, who.generation) !== undefined;
 }
 
-export function allRegistrations(
-  connection: Connection,
-): readonly (SeatRegistration & { readonly ended: SeatEnd | null })[] {
+const unprovableOf = (row: RegistrationRow): SeatRecord["unprovable"] =>
+  row.unprovable_since_ms === null ? null : { sinceMs: row.unprovable_since_ms, reason: row.unprovable_reason ?? "" };
+
+export function allRegistrations(connection: Connection): readonly SeatStanding[] {
   return connection
     .sql<RegistrationRow>(sql.all)
     .all()
@@ -79,6 +84,8 @@ export function allRegistrations(
       atMs: row.at_ms,
       threadGraceMs: row.grace_ms,
       ended: row.ended,
+      endedAtMs: row.ended_at_ms,
+      unprovable: unprovableOf(row),
     }));
 }
 
@@ -94,10 +101,7 @@ export function allSeatRecords(connection: Connection): readonly SeatRecord[] {
       ended: row.ended,
       endedAtMs: row.ended_at_ms,
       threadGraceMs: row.grace_ms,
-      unprovable:
-        row.unprovable_since_ms === null
-          ? null
-          : { sinceMs: row.unprovable_since_ms, reason: row.unprovable_reason ?? "" },
+      unprovable: unprovableOf(row),
     }));
 }
 
@@ -148,6 +152,7 @@ export function registrationStore(connection: Connection): RegistrationStore {
         const { chatId, threadId } = thread?.target ?? { chatId: null, threadId: null };
         const proof = incarnation === null ? null : JSON.stringify(incarnation);
         const [slot, name] = [thread?.slot ?? null, thread?.threadName ?? null];
+        if (chatId !== null) connection.sql(sql.keep).run(keptReason, seat, chatId, threadId, instanceId);
         connection.sql(sql.put).run(seat, instanceId, generation, proof, chatId, threadId, slot, name, atMs, graceMs);
         if (thread !== null) cancelCleanup(connection, thread.target);
         connection.sql(sql.reclaim).run(seat, instanceId);

@@ -96,7 +96,9 @@ describe("the intent, before the call", () => {
 describe("creating", () => {
   it("creates what was intended, then binds what was created", () => {
     expect(creating().requests).toEqual({ createThread: { epoch: 4, provision } });
-    expect(binding().requests).toEqual({ bindThread: { epoch: 4, provision, threadId: 9 } });
+    expect(binding().requests).toEqual({
+      bindThread: { epoch: 4, provision, threadId: 9, reason: "made: its seat had none" },
+    });
   });
 
   it("asks again after the delay when the call was put off", () => {
@@ -155,7 +157,9 @@ describe("binding", () => {
   it("threads/S-33 writes again until the store answers: the thread exists", () => {
     const chart = binding().fail("bindThread");
     expect(chart.timers).toEqual({ retryInterval: 250 });
-    expect(chart.after("retryInterval").requests).toEqual({ bindThread: { epoch: 4, provision, threadId: 9 } });
+    expect(chart.after("retryInterval").requests).toEqual({
+      bindThread: { epoch: 4, provision, threadId: 9, reason: "made: its seat had none" },
+    });
   });
 
   it("binds nothing under an epoch that is over", () => {
@@ -179,7 +183,8 @@ describe("a thread that another instance had is proven first", () => {
 
   it("threads/S-3 is the new instance's once it exists, and the user is told (design: an editForumTopic probe)", () => {
     const chart = probing().answer("probeThread", { kind: "exists" });
-    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "own" } });
+    const kept = { ...binding5, reason: "kept, and proven to exist" };
+    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: kept, from: "own" } });
     expect(chart.answer("keepThread", { kind: "kept" }).output).toEqual({ ...reused(), origin: "proven" });
   });
 
@@ -192,14 +197,16 @@ describe("a thread that another instance had is proven first", () => {
   it("threads/S-5, FP-5, FP-14 goes to the seat of the same session under another key, at its word and its thread's", () => {
     const view = { ...nothing, bindings: [bound({ seat: seatKey("manual:fallback"), holder: rival })] };
     const chart = probing(view, { carried: thread(), previous: rival }).answer("probeThread", { kind: "exists" });
-    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "anothers" } });
+    const passed = { ...binding5, reason: "passed on by manual:fallback, along with its instance" };
+    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: passed, from: "anothers" } });
   });
 
   it("threads/FP-14 threads/S-13 threads/OP-15 a suspect that exists is open again, for the instance that asked", () => {
     const chart = probing(anothers({ standing: "suspect", reason: "who knows" })).answer("probeThread", {
       kind: "exists",
     });
-    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: binding5, from: "own" } });
+    const proven = { ...binding5, reason: "proven to exist after a doubt: who knows" };
+    expect(chart.requests).toEqual({ keepThread: { epoch: 4, binding: proven, from: "own" } });
   });
 
   it("threads/S-11 a suspect is looked at again for whoever brings nothing along, and nothing takes its place meanwhile", () => {
@@ -265,7 +272,8 @@ describe("a thread that another instance had is proven first", () => {
 });
 
 describe("a thread that the instance brings along and nobody knows", () => {
-  const recovered = { ...binding5, thread: thread(77, "Q", "Quartz"), createdAtMs: nowMs, provenAtMs: nowMs };
+  const at = { createdAtMs: nowMs, provenAtMs: nowMs };
+  const recovered = { ...binding5, ...at, thread: thread(77, "Q", "Quartz"), reason: "its instance brought it along" };
 
   it("threads/S-8, S-9, FP-6, FP-8 is nobody's until it is proven, then the seat's", () => {
     const chart = probing(nothing, unknown);
@@ -384,7 +392,7 @@ it("reads like this from a conflict to a bound thread", () => {
     after callDelay → creating
       asks createThread (epoch: 4, provision: …)
     createThread answered created (threadId: 9) → binding
-      asks bindThread (epoch: 4, provision: …, threadId: 9)
+      asks bindThread (epoch: 4, provision: …, threadId: 9, reason: made: its seat had none)
     bindThread answered bound → bound"
   `);
 });

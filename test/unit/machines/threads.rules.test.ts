@@ -42,7 +42,11 @@ describe("which thread a seat gets", () => {
     const { holder: _holder, ...its } = bound();
     expect(decideThread(view(), wish, 0)).toEqual({
       kind: "take",
-      candidate: { binding: its, from: "anothers", isQuiet: true },
+      candidate: {
+        binding: { ...its, reason: "passed on by manual:profile:two, along with its instance" },
+        from: "anothers",
+        isQuiet: true,
+      },
     });
     expect(decideThread(view(), { ...wish, carried: thread() }, 0)).toMatchObject({ kind: "take" });
     expect(decideThread(view({ standing: "suspect" }), wish, 0)).toMatchObject({ kind: "probe" });
@@ -73,6 +77,7 @@ describe("which thread a seat gets", () => {
     expect(decideThread(nothing, wish, 7_000)).toEqual({
       kind: "create",
       abandons: null,
+      reason: "made: its seat had none",
       provision: {
         id: "provision:100:1:A:7000",
         seat: mySeat,
@@ -84,6 +89,16 @@ describe("which thread a seat gets", () => {
         doubts: 0,
       },
     });
+  });
+
+  it.each([
+    ["made: its seat had lost thread 4 (TOPIC_DELETED)", { reason: "TOPIC_DELETED" }],
+    ["made: its seat had lost thread 4", {}],
+    ["made: its seat had none", { seat: other }],
+    ["made: its seat had none", { thread: { ...thread(4), target: { chatId: chatId(-5), threadId: threadId(4) } } }],
+  ])("says why there is a new one: %s", (reason, differs) => {
+    const lost = [{ seat: mySeat, thread: thread(4), reason: "", atMs: 0, ...differs }];
+    expect(decideThread({ ...nothing, lost }, wish, 0)).toMatchObject({ kind: "create", reason });
   });
 
   it("a new one named as it wishes", () => {
@@ -119,6 +134,7 @@ describe("while an earlier creation is unresolved (threads/OP-8, OP-20)", () => 
     expect(decideThread({ ...nothing, provisions: [begun()] }, wish, ambiguousProvisionMs)).toMatchObject({
       kind: "create",
       abandons: "begun",
+      reason: "made after an earlier creation had come to nothing known",
       provision: { slot: "A" },
     });
   });

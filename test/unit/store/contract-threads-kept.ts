@@ -1,7 +1,7 @@
 /** What the store keeps of threads beyond bindings: evidence of creations, how threads stand, losses, leftovers. */
 import { expect } from "vitest";
 import { chatId, threadId } from "../../../machines/ids.ts";
-import { lostThreadsMax } from "../../../machines/threads.rules.ts";
+import { keptReason, lostThreadsMax } from "../../../machines/threads.rules.ts";
 import type { Store } from "../../../services/ports.ts";
 import * as the from "./fixtures.ts";
 import { testWith, type Harness } from "./harness.ts";
@@ -98,6 +98,56 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     expect(await store.threads.bindingOf(binding)).toEqual(closed);
     await mark(1, "open", the.startMs + 2);
     expect(await store.threads.bindingOf(binding)).toMatchObject({ standing: "open", provenAtMs: the.startMs + 2 });
+  });
+
+  test("a thread that another instance of its seat takes up is noted as kept, in the registration's transaction", async ({
+    store,
+  }) => {
+    const epoch = await the.lead(store, 1);
+    const bindingOf = () => store.threads.bindingOf({ seat: the.seat(1), chatId: the.target(1).chatId });
+    const register = (instance: number, thread = the.thread(1)) =>
+      store.registrations.commit({
+        epoch,
+        registration: { ...the.registration(1, instance, `g${String(instance)}`), thread },
+      });
+    const made = { ...the.binding(1, 1), reason: "made" };
+    await store.threads.bind({ epoch, provisionId: null, binding: made });
+    await register(1);
+    await register(1);
+    expect(await bindingOf()).toMatchObject({ reason: "made" });
+    await register(2);
+    expect(await bindingOf()).toMatchObject({ reason: keptReason, standing: "open" });
+    // One that is closed says so; another thread of the seat is no kept one.
+    await store.threads.mark({
+      epoch,
+      target: the.target(1),
+      standing: "closed",
+      reason: "the user closed it",
+      atMs: 5,
+    });
+    await register(3);
+    expect(await bindingOf()).toMatchObject({ reason: "the user closed it" });
+    await store.threads.bind({ epoch, provisionId: null, binding: { ...the.binding(1, 2), reason: "made anew" } });
+    await register(4, the.thread(2));
+    expect(await bindingOf()).toMatchObject({ reason: "made anew" });
+    // Nor is the thread of a seat touched by another's registration.
+    await store.threads.bind({ epoch, provisionId: null, binding: { ...the.binding(2, 2), reason: "passed on" } });
+    await register(5, the.thread(2));
+    expect(await store.threads.bindingOf({ seat: the.seat(2), chatId: the.target(2).chatId })).toMatchObject({
+      reason: "passed on",
+    });
+  });
+
+  test("a status tells since when a seat's holder is in doubt, and when a seat ended", async ({ store }) => {
+    const epoch = await the.lead(store, 1);
+    const mine = { epoch, seat: the.seat(1), generation: the.generation("g1") };
+    await store.registrations.commit({ epoch, registration: the.registration(1, 1, "g1") });
+    const doubt = { sinceMs: 7, reason: "another host" };
+    await store.cleanups.doubt({ ...mine, doubt });
+    const standing = the.standing(the.registration(1, 1, "g1"));
+    expect((await store.status.read()).registrations).toEqual([{ ...standing, unprovable: doubt }]);
+    await store.registrations.end({ ...mine, reason: "died", atMs: 9 });
+    expect((await store.status.read()).registrations).toEqual([{ ...standing, ended: "died", endedAtMs: 9 }]);
   });
 
   test("threads/OP-4, S-57, ST-10: a lost thread is remembered with its seat until it is proven after all", async ({

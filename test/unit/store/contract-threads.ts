@@ -74,12 +74,14 @@ export function threadsContract(make: () => Promise<Harness>): void {
     const second = { ...the.registration(1, 2, "g2"), incarnation: null, thread: null };
     expect(await store.registrations.commit({ epoch, registration: second })).toEqual({ kind: "committed" });
     expect(await end("g1", "died")).toEqual({ kind: "superseded" });
-    expect((await store.status.read()).registrations).toEqual([{ ...second, ended: null }]);
+    expect((await store.status.read()).registrations).toEqual([the.standing(second)]);
     expect(await end("g2", "left")).toEqual({ kind: "ended" });
     expect(await end("g2", "died")).toEqual({ kind: "ended" });
-    expect((await store.status.read()).registrations).toEqual([{ ...second, ended: "left" }]);
+    expect((await store.status.read()).registrations).toEqual([
+      { ...the.standing(second), ended: "left", endedAtMs: 5 },
+    ]);
     await store.registrations.commit({ epoch, registration: the.registration(1, 3, "g3") });
-    expect((await store.status.read()).registrations).toEqual([{ ...the.registration(1, 3, "g3"), ended: null }]);
+    expect((await store.status.read()).registrations).toEqual([the.standing(the.registration(1, 3, "g3"))]);
   });
 
   const claimed = (seat: number, by: number) => ({
@@ -96,11 +98,11 @@ export function threadsContract(make: () => Promise<Harness>): void {
     }
     await store.seats.release(claimed(1, 1));
     expect((await store.status.read()).registrations).toEqual([
-      { ...the.registration(1, 1, "g1"), ended: "stopped" },
-      { ...the.registration(2, 2, "g2"), ended: null },
+      { ...the.standing(the.registration(1, 1, "g1")), ended: "stopped", endedAtMs: the.startMs },
+      the.standing(the.registration(2, 2, "g2")),
     ]);
     await store.seats.release(claimed(2, 1));
-    expect((await store.status.read()).registrations).toContainEqual({ ...the.registration(2, 2, "g2"), ended: null });
+    expect((await store.status.read()).registrations).toContainEqual(the.standing(the.registration(2, 2, "g2")));
   });
 
   test("giving a seat up leaves how its registration ended before, and the one of a predecessor", async ({ store }) => {
@@ -119,8 +121,8 @@ export function threadsContract(make: () => Promise<Harness>): void {
     await store.seats.release(claimed(1, 1));
     await store.seats.release(claimed(2, 2));
     expect((await store.status.read()).registrations).toEqual([
-      { ...the.registration(1, 1, "g1"), ended: "left" },
-      { ...the.registration(2, 1, "g2"), ended: null },
+      { ...the.standing(the.registration(1, 1, "g1")), ended: "left", endedAtMs: 5 },
+      the.standing(the.registration(2, 1, "g2")),
     ]);
   });
 

@@ -12,6 +12,7 @@ import type {
   Claimant,
   Clock,
   SeatRegistration,
+  SeatStanding,
   Store,
 } from "../../../services/ports.ts";
 
@@ -124,6 +125,14 @@ export const registration = (seatNumber: number, instanceNumber: number, gen: st
   thread: thread(seatNumber),
   atMs: startMs,
   threadGraceMs: graceMs,
+});
+
+/** A registration as the status shows it, while it stands. */
+export const standing = (registration: SeatRegistration): SeatStanding => ({
+  ...registration,
+  ended: null,
+  endedAtMs: null,
+  unprovable: null,
 });
 
 export const claimant = (seatNumber: number, instanceNumber: number, gen: string, acquisition: string): Claimant => ({
