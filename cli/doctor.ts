@@ -28,6 +28,18 @@ function backupWords(backup: Extract<Recovery, { kind: "recovered" }>["backup"])
   ];
 }
 
+type SavedTables = Extract<Recovery, { kind: "recovered" }>["tables"];
+
+function savedWords(tables: SavedTables): readonly string[] {
+  const lines = tables
+    .filter(({ rows }) => rows > 0)
+    .map(({ name, rows, restored }) => {
+      const from = restored > 0 ? `, ${String(restored)} of them from the backup` : "";
+      return `  ${name.padEnd(20)}${String(rows)}${from}`;
+    });
+  return lines.length === 0 ? [] : ["Saved:", ...lines];
+}
+
 export function recoveryText(recovery: Recovery): string {
   switch (recovery.kind) {
     case "none":
@@ -41,18 +53,14 @@ export function recoveryText(recovery: Recovery): string {
       return `Process ${String(recovery.pid)} has the store: stop all instances first. Nothing was changed.`;
     case "recovered": {
       const lossy = recovery.tables.filter(({ isWhole }) => !isWhole).map(({ name }) => name);
+      const isNothingRead = recovery.tables.every(({ rows, isWhole, restored }) => !isWhole && rows <= restored);
       return [
         `The damaged files are in ${recovery.setAside}.`,
-        "Saved:",
-        ...recovery.tables
-          .filter(({ rows }) => rows > 0)
-          .map(({ name, rows, restored }) => {
-            const from = restored > 0 ? `, ${String(restored)} of them from the backup` : "";
-            return `  ${name.padEnd(20)}${String(rows)}${from}`;
-          }),
-        ...(lossy.length === 0
-          ? ["Every table could be read whole."]
-          : [`Not whole, or empty for that: ${lossy.join(", ")}.`, ...backupWords(recovery.backup)]),
+        ...(isNothingRead ? ["Nothing of them could be read."] : []),
+        ...savedWords(recovery.tables),
+        ...(lossy.length === 0 ? ["Every table could be read whole."] : []),
+        ...(lossy.length === 0 || isNothingRead ? [] : [`Not whole, or empty for that: ${lossy.join(", ")}.`]),
+        ...(lossy.length === 0 ? [] : backupWords(recovery.backup)),
         "Start your instances: they read from the oldest that Telegram still holds.",
       ].join("\n");
     }

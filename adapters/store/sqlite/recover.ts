@@ -169,6 +169,7 @@ function saveTable(damaged: Database.Database | null, db: Database.Database, nam
   const names = columns.map((each) => each.name).join(", ");
   const insert = db.prepare(`INSERT OR REPLACE INTO ${name} (${names}) VALUES (${columns.map(() => "?").join(", ")})`);
   const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
+  let taken = 0;
   const take = (order: "ASC" | "DESC"): boolean => {
     if (damaged === null) return false;
     const by = key.map((each) => `${each.name} ${order}`).join(", ");
@@ -178,13 +179,14 @@ function saveTable(damaged: Database.Database | null, db: Database.Database, nam
       if (next === null) return false;
       if (next.done === true) return true;
       const row = next.value;
-      readable(() => insert.run(row));
+      if (readable(() => insert.run(row)) !== null) taken += 1;
     }
   };
   const isWhole = take("ASC");
   if (!isWhole) take("DESC");
   const counted = db.prepare<[], { n: number }>(`SELECT count(*) AS n FROM ${name}`).get();
-  return { name, rows: counted?.n ?? 0, isWhole, restored: 0 };
+  // What a new store begins with was not saved.
+  return { name, rows: taken > 0 ? (counted?.n ?? 0) : 0, isWhole, restored: 0 };
 }
 
 function keepIdentity(source: Database.Database, schema: "main" | "backup", db: Database.Database): void {

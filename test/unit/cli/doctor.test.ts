@@ -55,6 +55,19 @@ test("a damaged one is told with the remedy, recovered only when that is wanted,
   });
 });
 
+test("of an empty file it says in one sentence that nothing could be read, and lists no tables", async () => {
+  await withLine(async ({ run, file }) => {
+    truncateSync(file, 0);
+    const { said } = await run({ recover: true, yes: true });
+    expect(said.split("\n")).toEqual([
+      expect.stringMatching(/^The damaged files are in /),
+      "Nothing of them could be read.",
+      "There is no backup that could be read.",
+      "Start your instances: they read from the oldest that Telegram still holds.",
+    ]);
+  });
+});
+
 test("a line that never ran here has no store to look at", async () => {
   await inTemporaryFolder(async (home) => {
     await expect(of(home).run()).rejects.toThrow("No instance of this bot and profile has run here");
