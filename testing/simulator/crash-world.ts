@@ -34,6 +34,8 @@ export interface CrashWorld {
   /** F is asked to stop; `leave` also gives its thread up. */
   readonly stop: (name: PlaceName, leave: boolean) => void;
   readonly has: (name: PlaceName) => boolean;
+  /** Its host writes into its thread by itself. */
+  readonly say: (name: PlaceName) => void;
   /** Runs until it holds, at most so many simulated milliseconds; whether it does. */
   readonly until: (holds: () => boolean, limitMs: number) => Promise<boolean>;
   /** What hosts were given, in order. */
@@ -176,6 +178,10 @@ class World implements CrashWorld {
   stop(name: PlaceName, leave: boolean): void {
     this.#places[name].isWanted = false;
     this.#places[name].instance?.stop(leave);
+  }
+
+  say(name: PlaceName): void {
+    this.#places[name].instance?.say();
   }
 
   has(name: PlaceName): boolean {
