@@ -1,4 +1,5 @@
 /** The rolling backup: one checked copy, and what of it a recovery takes back. */
+import { existsSync } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import Database from "better-sqlite3";
@@ -106,6 +107,26 @@ describe("a backup", () => {
       copy.close();
       expect(entries).toBeGreaterThanOrEqual(600);
       expect(await take()).toEqual({ kind: "taken", generation: 2 });
+    });
+  });
+
+  test("is made beside its process, which need not take a turn for it", async () => {
+    await withLine(async ({ folder, store, take }) => {
+      await admit(store, await leadRegistered(store), 1, 100);
+      const taking = take();
+      const giveUpMs = performance.now() + 20_000;
+      // Our own thread does nothing else meanwhile.
+      while (!existsSync(backupFile(folder)) && performance.now() < giveUpMs);
+      expect(existsSync(backupFile(folder))).toBe(true);
+      expect(await taking).toEqual({ kind: "taken", generation: 1 });
+    });
+  });
+
+  test("that cannot be made is told of with the reason, and leaves nothing behind", async () => {
+    await withLine(async ({ folder, take }) => {
+      await mkdir(backupFile(folder));
+      expect(await take()).toMatchObject({ kind: "failed", reason: expect.stringContaining("EISDIR") as string });
+      expect((await readdir(folder)).filter((name) => name.startsWith("store.backup"))).toEqual(["store.backup.db"]);
     });
   });
 
