@@ -207,15 +207,16 @@ export const instanceMachine = chart.createMachine({
             /** Knocking at the leader, for the first time or again. */
             joining: {
               on: {
-                "membership.registered": {
-                  target: "joined",
-                  actions: ["rememberThread", "reportReady"],
-                },
+                "membership.registered": [
+                  { guard: "hasThread", target: "joined", actions: ["rememberThread", "reportReady"] },
+                  { target: "joined", actions: ["rememberThread", "reportThreadless"] },
+                ],
                 "membership.lost": { actions: "checkLease" },
                 "membership.refused": { actions: "reportTrouble" },
                 "instance.stop": [{ guard: "isLeaving", target: "leaving" }, { target: "#instance.online.releasing" }],
               },
             },
+            /** Our thread may still be missing; it is told when it is there. */
             joined: {
               on: {
                 "membership.moved": { actions: ["rememberThread", "reportReady"] },

@@ -46,7 +46,8 @@ const base = setup({
     activation: companion<ActivationCommand, ActivationStart>("activation"),
   },
   guards: {
-    hasThread: ({ event }) => event.type === "activation.active" && event.thread !== null,
+    hasThread: ({ event }) =>
+      (event.type === "activation.active" || event.type === "membership.registered") && event.thread !== null,
     isLeaving: ({ event }) => event.type === "instance.stop" && event.leave,
     /** Another grant; or, of v1 leaders, whose epochs are no numbers, another instance or secret. */
     isNewLeader: ({ context, event }) =>
@@ -89,6 +90,12 @@ export const chart = base.extend({
         event.type === "activation.stopped" ? (event.thread ?? context.thread) : context.thread,
     }),
     forgetThread: base.assign({ thread: null }),
+    reportThreadless: base.emit({
+      type: "instance.troubled",
+      trouble: "thread",
+      reason:
+        "the leader registered this instance and knows of no thread for it: nothing reaches it until it gives one",
+    }),
     reportReady: base.emit(({ context }) => ({ type: "instance.ready", thread: context.thread })),
     rememberDefect: base.assign({
       output: ({ context, event }) =>

@@ -10,6 +10,7 @@
  * Invariants: registration/staleGenerationNeverActs.
  */
 import { assign, emit, setup } from "xstate";
+import type { RegisterAnswer } from "./acks.rules.ts";
 import { generation } from "./ids.ts";
 import type { BoundThread, Generation, SeatKey } from "./ids.ts";
 import type { Leader } from "./lease.rules.ts";
@@ -35,13 +36,6 @@ export interface RegisterInput {
   readonly seat: SeatKey;
 }
 
-export type RegisterAnswer =
-  | { readonly kind: "accepted"; readonly generation: Generation; readonly thread: BoundThread }
-  /** The leader answered no. */
-  | { readonly kind: "refused"; readonly reason: string }
-  /** No answer: nobody there, or the connection broke. */
-  | { readonly kind: "unreachable"; readonly reason: string };
-
 export type BeatAnswer =
   { readonly kind: "alive" } | { readonly kind: "refused" | "unreachable"; readonly reason: string };
 
@@ -62,7 +56,8 @@ export interface ThreadMoved {
 }
 
 export type MembershipFact =
-  | { readonly type: "membership.registered"; readonly generation: Generation; readonly thread: BoundThread }
+  /** `thread` is null when the leader knows of none for us. */
+  | { readonly type: "membership.registered"; readonly generation: Generation; readonly thread: BoundThread | null }
   | { readonly type: "membership.moved"; readonly thread: BoundThread }
   /** The leader does not answer, or no longer knows us: worth a look at the lease. */
   | { readonly type: "membership.lost"; readonly reason: string }

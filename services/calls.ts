@@ -92,13 +92,17 @@ function readRefusal(ack: Ack, method: string): Try {
     : { kind: "rejected", error: { error_code: 400, description: reason } };
 }
 
+/** Without a thread of its own an instance would write into the main chat. */
+const noThreadYet = "this instance has no thread yet";
+
 /**
  * Through a v1 leader: it compares chat and thread with our place and fills nothing in, so we do; whose a message is, it
  * knows. It keeps no record for us, so we write down what we made.
  */
 async function throughV1Leader(runtime: Runtime, leader: LeaderLink, place: OwnPlace, call: ApiCall): Promise<Try> {
-  const thread = place.thread?.target ?? null;
-  const verdict = confineOwnCall(call, { chatId: chatOf(runtime), threadId: thread?.threadId ?? null }, true);
+  if (place.thread === null) return forbidden(noThreadYet);
+  const { threadId } = place.thread.target;
+  const verdict = confineOwnCall(call, { chatId: chatOf(runtime), threadId }, true);
   if (verdict.kind === "refused") return forbidden(verdict.reason);
   // The marker is how it knows a message to another agent (protocol AC-3); it takes it off.
   const marker = call.body[crossTargetDeliveryMarker] === true ? { [crossTargetDeliveryMarker]: true } : {};
@@ -153,7 +157,7 @@ async function throughLeader(runtime: Runtime, leader: LeaderLink, call: ApiCall
 }
 
 async function asLeader(runtime: Runtime, place: OwnPlace, asked: ApiCall): Promise<Try> {
-  if (place.thread === null && !place.isClassic) return forbidden("this instance has no thread yet");
+  if (place.thread === null && !place.isClassic) return forbidden(noThreadYet);
   const chatId = chatOf(runtime);
   const known = inChatOfNow(runtime, asked);
   if (known === null) return forbidden(chatIsAnother);

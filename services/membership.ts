@@ -5,21 +5,17 @@
  * Does not own: when to register or to give up; the words (`registering.ts`).
  */
 import { fromCallback, fromPromise } from "xstate";
+import { readRegistration, readRoster } from "../machines/acks.rules.ts";
+import type { RegisterAnswer } from "../machines/acks.rules.ts";
 import type { Generation } from "../machines/ids.ts";
 import { membershipMachine } from "../machines/membership.machine.ts";
-import type {
-  BeatAnswer,
-  LeaveAnswer,
-  RegisterAnswer,
-  RegisterInput,
-  ThreadMoved,
-} from "../machines/membership.machine.ts";
+import type { BeatAnswer, LeaveAnswer, RegisterInput, ThreadMoved } from "../machines/membership.machine.ts";
 import { timeoutMs } from "../machines/wire/constants.ts";
 import type { Ack, RegisterRequest } from "../machines/wire/envelopes.ts";
 import { lookForMoves } from "./chats.ts";
 import type { Link, RequestOutcome } from "./ports.ts";
 import type { Receiver } from "./receiver.ts";
-import { identityFor, readRegistration, readRoster, registerRequest } from "./registering.ts";
+import { identityFor, registerRequest } from "./registering.ts";
 import { leavingRoom } from "./room.ts";
 import type { LeaderLink, OwnPlace, Runtime } from "./runtime.ts";
 
@@ -76,11 +72,11 @@ async function askToRegister(
   await lookForMoves(runtime);
   const generation = ports.ids.generation(settings.me);
   const request = registerRequest(runtime, input, { generation, address });
-  const answer = readRegistration(
-    identityFor(settings, input.leader.dialect),
-    await requestAgainAndAgain(link, request),
-    generation,
-  );
+  const outcome = await requestAgainAndAgain(link, request);
+  const answer: RegisterAnswer =
+    outcome.kind === "answered"
+      ? readRegistration(identityFor(settings, input.leader.dialect), outcome.ack, generation)
+      : { kind: "unreachable", reason: outcome.reason };
   if (answer.kind !== "accepted" || isAbandoned()) {
     link.close();
     // Refused: nobody has a reason to talk to us (protocol §6.4). The next attempt opens it again.
@@ -161,7 +157,8 @@ function watchLeader(
   board.leader = leader;
   board.leaderSecret = leader.secret;
   board.place = place;
-  board.lastThread = place.thread;
+  // A leader that knows of no thread for us has not taken the last one away: it is told of it the next time.
+  if (place.thread !== null) board.lastThread = place.thread;
   runtime.onWayChanged.fire();
   const unlisten = runtime.onPlaceMoved.listen(() => {
     if (board.place?.generation === generation && board.place.thread !== null)

@@ -4,12 +4,12 @@
  * Owns: the words, and whether waiting any longer can help. Does not own: the exchange (`interop.ts` prints it).
  * Invariant: only the newest thing that went wrong counts, and none does once the two have found each other.
  */
-import { readRegistration } from "../../../services/registering.ts";
-import type { RequestOutcome } from "../../../services/ports.ts";
+import { readRegistration } from "../../../machines/acks.rules.ts";
 import { generation } from "../../../machines/ids.ts";
 import type { ProtocolIdentity } from "../../../machines/wire/constants.ts";
 import type { Ack, Envelope, RequestEnvelope } from "../../../machines/wire/envelopes.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
+import type { RequestOutcome } from "../../../services/ports.ts";
 
 export interface Meeting {
   readonly as: "leader" | "follower";
@@ -95,7 +95,7 @@ export class Verdict {
   }
 
   private incompatibility(ack: Ack): string | null {
-    const answer = readRegistration(this.meeting.identity, { kind: "answered", ack }, generation(""));
+    const answer = readRegistration(this.meeting.identity, ack, generation(""));
     return answer.kind === "refused" && /^Incompatible /.test(answer.reason) ? answer.reason : null;
   }
 

@@ -162,6 +162,17 @@ describe("following", () => {
     expect(joined().latest).toEqual([{ type: "instance.ready", thread: thread() }]);
   });
 
+  it("protocol/§3.2 registered without a thread it is joined and says so; it is ready once the leader gives it one", () => {
+    const instance = following().send({ ...registeredAs("g1"), thread: null });
+    expect(instance.state).toBe("online.following.joined");
+    expect(instance.latest).toEqual([
+      troubled("thread", expect.stringContaining("knows of no thread for it") as unknown as string),
+    ]);
+    expect(instance.send({ type: "membership.moved", thread: thread() }).latest).toEqual([
+      { type: "instance.ready", thread: thread() },
+    ]);
+  });
+
   it.each([
     ["joining", following],
     ["joined", joined],

@@ -27,6 +27,12 @@ describe("registering", () => {
     expect(member.requests).toEqual({ watchLeader: { generation: "g1" }, heartbeat: { generation: "g1" } });
   });
 
+  it("protocol/§6.4.5 is registered by a yes that names no thread, and does not ask again", () => {
+    const member = start().answer("register", { ...accepted(), thread: null });
+    expect(member.state).toBe("registered.beating");
+    expect(member.facts).toEqual([{ type: "membership.registered", generation: "g1", thread: null }]);
+  });
+
   it("reports a refusal, doubts no leader, and knocks again", () => {
     const member = start().answer("register", { kind: "refused", reason: "no threads" });
     expect(member.state).toBe("recovering");

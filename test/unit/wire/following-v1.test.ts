@@ -1,6 +1,6 @@
 /** An instance of ours as a follower of a v1 leader: what it sends, what it refuses, what it does when it is not answered. */
 import { expect, onTestFinished, test } from "vitest";
-import { generation, seatKey, updateId } from "../../../machines/ids.ts";
+import { chatId, generation, seatKey, threadId, updateId } from "../../../machines/ids.ts";
 import type { Ack } from "../../../machines/wire/envelopes.ts";
 import { wireText } from "../../../machines/wire/texts.ts";
 import { Holdings } from "../../../services/holdings.ts";
@@ -62,6 +62,32 @@ test("protocol/§3.2 a leader may name our thread in an object of its own; slot 
   await world.v1.serve();
   await until(world, () => isRegistered(world));
   expect(world.instance.runtime.board.place?.thread).toEqual({ target: { chatId, threadId }, slot, threadName });
+});
+
+test("protocol/§3.2 and §6.4.5 a yes without a result registers us: one registration, heartbeats under it, and a thread whenever the leader gives one", async () => {
+  const world = await startInFleet({ isServing: false });
+  world.v1.answer = ({ kind }) => (kind === "follower.register" ? { protocol: v1Protocol } : null);
+  const threads: unknown[] = [];
+  world.instance.actor.on("instance.ready", ({ thread }) => threads.push(thread?.target));
+  await world.v1.serve();
+  await until(world, () => world.v1.of("follower.heartbeat").length === 3);
+  expect(world.v1.of("follower.register")).toHaveLength(1);
+  expect(threads).toEqual([]);
+  expect(await world.instance.call({ method: "sendMessage", body: { text: "x" } })).toMatchObject({ kind: "rejected" });
+  const { instanceId: me, registrationGeneration = generation("") } = world.v1.registration;
+  const given = await world.v1.send({
+    kind: "leader.replaceFollowerTarget",
+    requestId: world.v1.nextId(),
+    auth: world.v1.secret,
+    recipientInstanceId: me,
+    recipientRegistrationGeneration: registrationGeneration,
+    target: { chatId: chatId(v1Thread.chatId), threadId: threadId(v1Thread.threadId) },
+    reason: "thread-restore",
+    sentAtMs: world.clock.nowMs(),
+  });
+  expect(given).toMatchObject({ ok: true });
+  expect(threads).toEqual([{ chatId: v1Thread.chatId, threadId: v1Thread.threadId }]);
+  expect(world.v1.of("follower.register")).toHaveLength(1);
 });
 
 test("protocol/P-24 a follower whose registration was refused serves nobody any more", async () => {
