@@ -58,9 +58,12 @@ export function recoveryText(recovery: Recovery): string {
         `The damaged files are in ${recovery.setAside}.`,
         ...(isNothingRead ? ["Nothing of them could be read."] : []),
         ...savedWords(recovery.tables),
-        ...(lossy.length === 0 ? ["Every table could be read whole."] : []),
-        ...(lossy.length === 0 || isNothingRead ? [] : [`Not whole, or empty for that: ${lossy.join(", ")}.`]),
-        ...(lossy.length === 0 ? [] : backupWords(recovery.backup)),
+        ...(lossy.length === 0
+          ? ["Every table could be read whole."]
+          : [
+              ...(isNothingRead ? [] : [`Not whole, or empty for that: ${lossy.join(", ")}.`]),
+              ...backupWords(recovery.backup),
+            ]),
         "Start your instances: they read from the oldest that Telegram still holds.",
       ].join("\n");
     }

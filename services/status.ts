@@ -24,7 +24,7 @@ export interface LineSeat {
   readonly endedAtMs: number | null;
   readonly registeredAtMs: number | null;
   /** Since when, and why, its holder can be proven neither alive nor dead; null = there is no such doubt. */
-  readonly unprovable: { readonly sinceMs: number; readonly reason: string } | null;
+  readonly unprovable: SeatStanding["unprovable"];
 }
 
 export interface LineThread {

@@ -11,15 +11,13 @@ const isSameMap = <Key, Value>(a: ReadonlyMap<Key, Value>, b: ReadonlyMap<Key, V
   a === b || (a.size === b.size && [...a].every(([key, value]) => b.get(key) === value));
 const isSameList = <Value>(a: readonly Value[], b: readonly Value[]): boolean =>
   a.length === b.length && a.every((value, index) => value === b[index]);
-/** The words of the last reason are no authority over anything. */
-const isSameThread = (a: Binding, b: Binding | undefined): boolean =>
-  a === b ||
-  (b !== undefined &&
-    a.seat === b.seat &&
-    a.thread === b.thread &&
-    a.standing === b.standing &&
-    a.createdAtMs === b.createdAtMs &&
-    a.provenAtMs === b.provenAtMs);
+/** But for the words of the last reason: they are no authority over anything. */
+function isSameThread(a: Binding, b: Binding | undefined): boolean {
+  if (a === b || b === undefined) return a === b;
+  const { reason: _reason, ...rest } = a;
+  const other = new Map(Object.entries(b));
+  return Object.entries(rest).every(([key, value]) => other.get(key) === value);
+}
 const isSameJournal = (a: TablesView, b: TablesView): boolean =>
   a.cursor === b.cursor && isSameMap(a.entries, b.entries);
 const isUnchanged = ({ before, after }: StoreStepView): boolean =>

@@ -12,7 +12,7 @@ import { byBytes } from "../order.ts";
 import { allCleanups, byAge, cancelCleanup, intendCleanup } from "./cleanups.ts";
 import { keyOfThread, type MemoryDatabase, type MemoryHandle } from "./database.ts";
 import { isWaitedIn } from "./journal.ts";
-import { endOfThread } from "./registrations.ts";
+import { allRegistrations, endOfThread } from "./registrations.ts";
 import { allBindings, allLeftovers, allProvisions } from "./threads.ts";
 
 const allObservations = (db: MemoryDatabase): readonly Observation[] => [...db.observations.values()].sort(byAge);
@@ -96,18 +96,10 @@ function told(handle: MemoryHandle): Told {
         cleanups: allCleanups(db),
         leftovers: allLeftovers(db),
         observations: allObservations(db),
-        seats: [...db.registrations.values()]
-          .sort((a, b) => byBytes(a.seat, b.seat))
-          .map(({ seat, instanceId, generation, thread, ended, threadGraceMs }) => ({
-            seat,
-            instanceId,
-            generation,
-            target: thread?.target ?? null,
-            ended,
-            endedAtMs: db.endedAt.get(seat) ?? null,
-            threadGraceMs,
-            unprovable: db.doubts.get(seat) ?? null,
-          })),
+        seats: allRegistrations(db).map(({ thread, incarnation: _incarnation, atMs: _atMs, ...seat }) => ({
+          ...seat,
+          target: thread?.target ?? null,
+        })),
         claims: [...db.seatClaims.values()].sort((a, b) => byBytes(a.seat, b.seat)),
         requests: [...db.requests.values()].sort((a, b) => a.atMs - b.atMs || byBytes(a.id, b.id)),
       })),

@@ -6,7 +6,8 @@
 import { sameTarget } from "../../../machines/ids.ts";
 import type { InstanceId, SeatKey, ThreadTarget } from "../../../machines/ids.ts";
 import { keptReason } from "../../../machines/threads.rules.ts";
-import type { RegistrationStore, SeatEnd, SeatRegistration } from "../../../services/ports.ts";
+import type { RegistrationStore, SeatEnd, SeatRegistration, SeatStanding } from "../../../services/ports.ts";
+import { byBytes } from "../order.ts";
 import { cancelCleanup, intendCleanup, isThreadGone } from "./cleanups.ts";
 import type { MemoryDatabase, MemoryHandle } from "./database.ts";
 
@@ -32,6 +33,15 @@ export function endOfThread(handle: MemoryHandle, target: ThreadTarget, atMs: nu
     returnWork(handle, seat, null);
   }
 }
+
+export const allRegistrations = (db: MemoryDatabase): readonly SeatStanding[] =>
+  [...db.registrations.values()]
+    .sort((a, b) => byBytes(a.seat, b.seat))
+    .map((each) => ({
+      ...each,
+      endedAtMs: db.endedAt.get(each.seat) ?? null,
+      unprovable: db.doubts.get(each.seat) ?? null,
+    }));
 
 /** Called before the registration takes the place of the seat's last one. */
 function keepThread(db: MemoryDatabase, { seat, instanceId, thread }: SeatRegistration): void {

@@ -4,10 +4,10 @@
  * Owns: what is no authority over anything. Does not own: the tables it looks at.
  */
 import type { Clock, OwnershipStore, StatusStore } from "../../../services/ports.ts";
-import { byBytes } from "../order.ts";
 import type { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { readLease } from "./lease.ts";
 import { allCleanups } from "./cleanups.ts";
+import { allRegistrations } from "./registrations.ts";
 import { allBindings, allLeftovers, allProvisions } from "./threads.ts";
 
 export function ownershipStore(handle: MemoryHandle): OwnershipStore {
@@ -52,13 +52,7 @@ export function statusStore(handle: MemoryHandle, clock: Clock): StatusStore {
           lease: readLease(db, clock.nowMs()),
           leaseGrantedAtMs: db.lease.grantedAtMs,
           cursor: db.cursor,
-          registrations: [...db.registrations.values()]
-            .sort((a, b) => byBytes(a.seat, b.seat))
-            .map((each) => ({
-              ...each,
-              endedAtMs: db.endedAt.get(each.seat) ?? null,
-              unprovable: db.doubts.get(each.seat) ?? null,
-            })),
+          registrations: allRegistrations(db),
           bindings: allBindings(db),
           provisions: allProvisions(db),
           lostThreads: db.lostThreads,

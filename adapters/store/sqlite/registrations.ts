@@ -68,24 +68,27 @@ export function isCurrent(
   return connection.sql(sql.isCurrent).get(who.seat, who.instanceId, who.generation) !== undefined;
 }
 
-const unprovableOf = (row: RegistrationRow): SeatRecord["unprovable"] =>
-  row.unprovable_since_ms === null ? null : { sinceMs: row.unprovable_since_ms, reason: row.unprovable_reason ?? "" };
+/** Who has the seat, and what has become of it. */
+const standOf = (row: RegistrationRow) => ({
+  seat: row.seat,
+  instanceId: row.instance_id,
+  generation: row.generation,
+  threadGraceMs: row.grace_ms,
+  ended: row.ended,
+  endedAtMs: row.ended_at_ms,
+  unprovable:
+    row.unprovable_since_ms === null ? null : { sinceMs: row.unprovable_since_ms, reason: row.unprovable_reason ?? "" },
+});
 
 export function allRegistrations(connection: Connection): readonly SeatStanding[] {
   return connection
     .sql<RegistrationRow>(sql.all)
     .all()
     .map((row) => ({
-      seat: row.seat,
-      instanceId: row.instance_id,
-      generation: row.generation,
+      ...standOf(row),
       incarnation: maybeIncarnation(row.incarnation),
       thread: row.chat_id === null ? null : threadOf(row),
       atMs: row.at_ms,
-      threadGraceMs: row.grace_ms,
-      ended: row.ended,
-      endedAtMs: row.ended_at_ms,
-      unprovable: unprovableOf(row),
     }));
 }
 
@@ -93,16 +96,7 @@ export function allSeatRecords(connection: Connection): readonly SeatRecord[] {
   return connection
     .sql<RegistrationRow>(sql.all)
     .all()
-    .map((row) => ({
-      seat: row.seat,
-      instanceId: row.instance_id,
-      generation: row.generation,
-      target: row.chat_id === null ? null : targetOf(row),
-      ended: row.ended,
-      endedAtMs: row.ended_at_ms,
-      threadGraceMs: row.grace_ms,
-      unprovable: unprovableOf(row),
-    }));
+    .map((row) => ({ ...standOf(row), target: row.chat_id === null ? null : targetOf(row) }));
 }
 
 /** Ends the seat's registration if it stands; its bound thread outlives it by the grace time. */

@@ -6,16 +6,9 @@
 import { expect, test } from "vitest";
 import { epoch } from "../../../machines/ids.ts";
 import { playCrash, type CrashWorld, type PlaceName } from "../../../testing/simulator/crash-world.ts";
+import { bothJoin, minuteMs } from "./joining.ts";
 
-const minuteMs = 60_000;
 const quietMs = 90_000;
-
-async function bothJoin(world: CrashWorld): Promise<void> {
-  world.boot("L");
-  await world.until(() => world.has("L"), minuteMs);
-  world.boot("F");
-  if (!(await world.until(() => world.has("F"), minuteMs))) throw new Error("the two did not join");
-}
 
 const pass = (world: CrashWorld, ms: number): Promise<boolean> => world.until(() => false, ms);
 

@@ -5,10 +5,10 @@
 import { describe, expect, test, vi } from "vitest";
 import { playCrash, type CrashStory, type CrashWorld } from "../../../testing/simulator/crash-world.ts";
 import type { CrashOptions } from "../../../testing/simulator/crash-world.ts";
+import { bothJoin, minuteMs } from "./joining.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 
-const minuteMs = 60_000;
 const texts = ["first", "second"] as const;
 
 interface Told {
@@ -51,12 +51,7 @@ async function choose(world: CrashWorld, strange: number, written: readonly numb
 function reroute(answer: Answer): Told {
   let seen: readonly string[] = ["the story was not told"];
   const story: CrashStory = {
-    async before(world) {
-      world.boot("L");
-      await world.until(() => world.has("L"), minuteMs);
-      world.boot("F");
-      if (!(await world.until(() => world.has("F"), minuteMs))) throw new Error("the two did not join");
-    },
+    before: bothJoin,
     async told(world) {
       const strange = world.telegram.open("by hand");
       const written = texts.map((text) => world.telegram.write(strange, text) ?? 0);

@@ -5,18 +5,10 @@
 import { describe, expect, test, vi } from "vitest";
 import { threadId } from "../../../machines/ids.ts";
 import { playCrash, type CrashStory, type CrashWorld, type PlaceName } from "../../../testing/simulator/crash-world.ts";
+import { bothJoin, minuteMs } from "./joining.ts";
 
 // Simulated hours cost real seconds where the machine is busy.
 vi.setConfig({ testTimeout: 240_000 });
-
-const minuteMs = 60_000;
-
-async function bothJoin(world: CrashWorld): Promise<void> {
-  world.boot("L");
-  await world.until(() => world.has("L"), minuteMs);
-  world.boot("F");
-  if (!(await world.until(() => world.has("F"), minuteMs))) throw new Error("the two did not join");
-}
 
 let requests = 0;
 /** The operator asks, and waits as long as it takes. */
