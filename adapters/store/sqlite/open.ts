@@ -88,6 +88,8 @@ async function prepare(db: Database.Database, clock: Clock): Promise<Refused | n
   await switchToWal(db);
   db.pragma("synchronous = FULL");
   db.pragma("foreign_keys = ON");
+  // What a member of a group would take back is kept in memory: of a large group it went to a file of its own.
+  db.pragma("temp_store = MEMORY");
   db.pragma(`journal_size_limit = ${journalBytesMax}`);
   migrate(db, migrations, { profileId: randomBytes(8).toString("hex"), nowMs: clock.nowMs() });
   // Another process may have migrated further since the look at the top.

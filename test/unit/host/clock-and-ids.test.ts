@@ -99,6 +99,11 @@ describe("ids", () => {
     expect(ids.acquisition()).not.toBe(ids.acquisition());
   });
 
+  it("mints the acquisitions of one process in order, so that the store's index takes them side by side", () => {
+    const minted = Array.from({ length: 300 }, () => systemIds().acquisition());
+    expect(minted.toSorted()).toEqual(minted);
+  });
+
   it("digests UTF-8", () => {
     expect(systemIds().sha256Hex("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     expect(systemIds().sha256Hex("é")).toBe("4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c");
