@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { systemClock } from "../adapters/host/clock.ts";
 import { startEmulator } from "../adapters/telegram/emulator/index.ts";
 import { Agents } from "./demo-agents.ts";
 import type { AgentEvent } from "./demo-agents.ts";
@@ -18,6 +19,7 @@ const demoUser = "5550001";
 const names = ["Amber", "Birch", "Cedar"];
 /** How long a thread outlives its process in the scripted round. */
 const demoGraceMs = 12_000;
+const demoWaitMaxMs = 30_000;
 const demoPage = { port: 0, allowSend: false, title: "demo" } as const;
 
 export interface DemoFlags {
@@ -81,7 +83,9 @@ export async function runDemo(flags: DemoFlags): Promise<number> {
       await untilTold();
       return 0;
     }
-    const failed = await playRound({ emulator, agents, names, print, graceMs: demoGraceMs });
+    const chat = emulator.control;
+    const times = { clock: systemClock(), graceMs: demoGraceMs, waitMaxMs: demoWaitMaxMs };
+    const failed = await playRound({ chat, agents, names, print, ...times });
     print(failed === 0 ? "The round held." : `${String(failed)} checks of the round failed.`);
     return failed === 0 ? 0 : 1;
   } finally {
