@@ -67,8 +67,7 @@ export interface LineOptions {
 }
 
 /** Whether the line's store can be used, and what is wrong with it otherwise. Changes nothing. */
-export const examineStore = (options: LineOptions): Promise<StoreHealth> =>
-  storeHealth(folderOf(options), systemClock());
+export const examineStore = (options: LineOptions): StoreHealth => storeHealth(folderOf(options));
 
 /** Sets a damaged store aside and saves what can be read of it; does nothing to one that is not. All instances must be stopped. */
 export const recoverDamagedStore = (options: LineOptions): Promise<Recovery> =>

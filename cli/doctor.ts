@@ -73,7 +73,7 @@ export function recoveryText(recovery: Recovery): string {
 /** Exit code 0: the store can be used, or there is none yet. */
 export async function runDoctor(flags: DoctorFlags): Promise<number> {
   const line = lineOf(flags);
-  const health = await examineStore(line);
+  const health = examineStore(line);
   const isWanted = flags.recover === true && health.kind === "damaged";
   if (
     isWanted &&

@@ -7,10 +7,11 @@
  * Invariants:
  * 1. A store that is damaged, or newer than this code, is refused before anything is written to it.
  * 2. The marker is read before the database: whoever sees a marker must see a schema.
- * 3. Every connection runs with WAL, FULL synchronisation, foreign keys and a busy timeout.
+ * 3. A look changes nothing: not the file, and not the log beside it, which whoever closes a store as the last carries into the file.
+ * 4. Every connection that writes runs with WAL, FULL synchronisation, foreign keys and a busy timeout.
  */
 import { randomBytes } from "node:crypto";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -37,33 +38,84 @@ export interface Opened {
 
 export const databaseFile = (folder: string): string => path.join(folder, "store.db");
 
-export async function openDatabase(folder: string, clock: Clock): Promise<Opened | Refused> {
-  const unfit = prepareFolder(folder);
-  if (unfit !== null) return unfit;
-  const marker = readMarker(folder);
-  const file = databaseFile(folder);
-  if (marker !== "none" && sizeOf(file) === 0) return damaged(file, "it is empty although a store was here");
-  const unusable = prepareFile(file);
-  if (unusable !== null) return unusable;
+/** A store that nothing is wrong with, as far as a look tells. Whoever holds it closes `db`. */
+interface Looked {
+  readonly kind: "looked";
+  readonly db: Database.Database;
+  readonly marker: MarkerState;
+}
 
+/** Whether changes of the store stand in its write-ahead log alone. */
+const hasLog = (file: string): boolean => sizeOf(`${file}-wal`) > 0;
+
+/** Whether there is, or was, a store: an empty or missing file beside either of them is damage. */
+const hadStore = (file: string, marker: MarkerState): boolean => marker !== "none" || hasLog(file);
+
+export const isStoreless = (folder: string): boolean =>
+  !existsSync(databaseFile(folder)) && !hadStore(databaseFile(folder), readMarker(folder));
+
+/** Why a store cannot be used, null when it can. Looks only: the files of one that is there stay byte for byte as they are. */
+export function refusalOf(folder: string): Refused | null {
+  const looked = look(folder);
+  if (looked.kind === "refused") return looked;
+  looked.db.close();
+  return null;
+}
+
+export async function openDatabase(folder: string, clock: Clock): Promise<Opened | Refused> {
+  const looked = look(folder);
+  if (looked.kind === "refused") return looked;
+  const file = databaseFile(folder);
   let db: Database.Database | null = null;
   try {
     db = new Database(file, { timeout: busyTimeoutMs });
-    const refusal = inspect(db, file, marker) ?? (await prepare(db, clock));
+    const refusal = await prepare(db, clock);
     if (refusal !== null) {
       db.close();
       return refusal;
     }
     const { profileId, createdAtMs } = identity(db);
-    keepMarker(folder, marker, createdAtMs);
+    keepMarker(folder, looked.marker, createdAtMs);
     return { kind: "opened", db, profileId };
   } catch (error) {
     db?.close();
-    if (isDamage(error)) return damaged(file, `SQLite says ${codeOf(error)}`);
-    const shown = toStoreError(error);
-    if (shown === error) throw error;
-    return refused(shown instanceof Error ? shown.message : String(shown));
+    return refusalFor(error, file);
+  } finally {
+    // Last: while it is open, closing the other carries no log into the file.
+    looked.db.close();
   }
+}
+
+function look(folder: string): Looked | Refused {
+  const unfit = prepareFolder(folder);
+  if (unfit !== null) return unfit;
+  const marker = readMarker(folder);
+  const file = databaseFile(folder);
+  if (hadStore(file, marker) && sizeOf(file) === 0) return damaged(file, "it is empty although a store was here");
+  const unusable = prepareFile(file);
+  if (unusable !== null) return unusable;
+
+  let db: Database.Database | null = null;
+  try {
+    // The last who closes a log carries it into the file, damaged or not; one who cannot write does not. Where there is no log
+    // it leaves an empty one behind instead.
+    db = new Database(file, { timeout: busyTimeoutMs, readonly: hasLog(file) });
+    const refusal = inspect(db, file, marker);
+    if (refusal === null) return { kind: "looked", db, marker };
+    db.close();
+    return refusal;
+  } catch (error) {
+    db?.close();
+    return refusalFor(error, file);
+  }
+}
+
+/** Throws what nobody expects. */
+function refusalFor(error: unknown, file: string): Refused {
+  if (isDamage(error)) return damaged(file, `SQLite says ${codeOf(error)}`);
+  const shown = toStoreError(error);
+  if (shown === error) throw error;
+  return refused(shown instanceof Error ? shown.message : String(shown));
 }
 
 /** Reads only. */

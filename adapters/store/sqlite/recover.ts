@@ -22,7 +22,7 @@ import type { Clock, Processes } from "../../../services/ports.ts";
 import { compatibility, backupKeepMs } from "../limits.ts";
 import { backupAtMs, backupFile } from "./backup.ts";
 import { backupGenerationOf, markerFile, readMarker, writeMarker } from "./marker.ts";
-import { databaseFile, openDatabase } from "./open.ts";
+import { databaseFile, isStoreless, refusalOf } from "./open.ts";
 import { restore, type SavedTable } from "./restore.ts";
 import { incarnationOf } from "./rows.ts";
 import { identity, migrate, migrations, schemaState, schemaVersion } from "./schema.ts";
@@ -47,11 +47,10 @@ export type Recovery =
     };
 
 /** Looks only; a folder without a store stays without one. */
-export async function storeHealth(folder: string, clock: Clock): Promise<StoreHealth> {
-  if (!existsSync(databaseFile(folder)) && readMarker(folder) === "none") return { kind: "none" };
-  const opened = await openDatabase(folder, clock);
-  if (opened.kind === "refused") return { kind: opened.isDamage ? "damaged" : "refused", reason: opened.reason };
-  opened.db.close();
+export function storeHealth(folder: string): StoreHealth {
+  if (isStoreless(folder)) return { kind: "none" };
+  const refusal = refusalOf(folder);
+  if (refusal !== null) return { kind: refusal.isDamage ? "damaged" : "refused", reason: refusal.reason };
   return { kind: "healthy" };
 }
 
@@ -59,7 +58,7 @@ export async function recoverStore(
   folder: string,
   { clock, processes }: { readonly clock: Clock; readonly processes: Pick<Processes, "liveness"> },
 ): Promise<Recovery> {
-  const health = await storeHealth(folder, clock);
+  const health = storeHealth(folder);
   if (health.kind !== "damaged") return health;
   const work = mkdtempSync(path.join(folder, "recovering-"));
   try {

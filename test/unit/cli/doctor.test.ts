@@ -2,7 +2,7 @@
 import { truncateSync } from "node:fs";
 import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { runDoctor } from "../../../cli/doctor.ts";
+import { recoveryText, runDoctor } from "../../../cli/doctor.ts";
 import type { DoctorFlags } from "../../../cli/doctor.ts";
 import { openLine, stateFolder } from "../../../index.ts";
 import { openOrThrow, inTemporaryFolder } from "../store/on-disk.ts";
@@ -72,4 +72,35 @@ test("a line that never ran here has no store to look at", async () => {
   await inTemporaryFolder(async (home) => {
     await expect(of(home).run()).rejects.toThrow("No instance of this bot and profile has run here");
   });
+});
+
+test("the age of a backup is told in minutes, hours or days", () => {
+  const table = { name: "updates", rows: 5, isWhole: false, restored: 2 };
+  const minuteMs = 60_000;
+  for (const [minutes, words] of [
+    [-5, "0 min"],
+    [119, "119 min"],
+    [120, "2 h"],
+    [2_879, "48 h"],
+    [2_880, "2 days"],
+  ] as const) {
+    const backup = { ageMs: minutes * minuteMs, isOld: false };
+    const text = recoveryText({ kind: "recovered", setAside: "x", tables: [table], backup });
+    expect(text).toContain(`The backup is ${words} old.`);
+    expect(text).not.toContain("Nothing of them could be read.");
+  }
+});
+
+test("that nothing could be read is said only when nothing was", () => {
+  const said = (rows: number, isWhole: boolean, restored: number) =>
+    recoveryText({
+      kind: "recovered",
+      setAside: "x",
+      tables: [{ name: "updates", rows, isWhole, restored }],
+      backup: null,
+    });
+  const words = "Nothing of them could be read.";
+  expect(said(2, false, 2)).toContain(words);
+  expect(said(0, true, 0)).not.toContain(words);
+  expect(said(3, false, 2)).not.toContain(words);
 });

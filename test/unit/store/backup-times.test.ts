@@ -14,8 +14,14 @@ function setUp(outcome: BackupOutcome = { kind: "taken", generation: 1 }) {
       return Promise.resolve(outcome);
     },
   };
-  const log = { event: (level: string, name: string) => void told.push(`${level} ${name}`) };
-  return { clock, asked, told, times: new BackupTimes({ backups, clock, log }) };
+  const fields: unknown[] = [];
+  const log = {
+    event: (level: string, name: string, more: unknown) => {
+      told.push(`${level} ${name}`);
+      fields.push(more);
+    },
+  };
+  return { clock, asked, told, fields, times: new BackupTimes({ backups, clock, log }) };
 }
 
 test("whoever leads asks once a minute for one that is not older than an hour, and for a last one when it stops", async () => {
@@ -52,4 +58,37 @@ test("one that fails is told, and tried again at the next look", async () => {
   await clock.advance(2 * lookEveryMs);
   expect([asked.length, told]).toEqual([2, ["warn backup-failed", "warn backup-failed"]]);
   await times.close();
+});
+
+test("what is told names the backup's number, or the reason why there is none; a recent one is no news", async () => {
+  for (const [outcome, fields] of [
+    [{ kind: "taken", generation: 7 }, [{ generation: 7 }]],
+    [{ kind: "failed", reason: "the drive is full" }, [{ reason: "the drive is full" }]],
+    [{ kind: "recent" }, []],
+  ] as const) {
+    const line = setUp(outcome);
+    line.times.tell("leader");
+    await line.times.close();
+    expect(line.fields).toEqual(fields);
+  }
+});
+
+test("they are taken one after the other, and whoever closes waits for the last; closed twice, there is no second", async () => {
+  const clock = new ManualClock();
+  const running: ((outcome: BackupOutcome) => void)[] = [];
+  const backups = { take: () => new Promise<BackupOutcome>((resolve) => running.push(resolve)) };
+  const times = new BackupTimes({ backups, clock, log: { event: () => undefined } });
+  times.tell("leader");
+  await clock.advance(3 * lookEveryMs);
+  expect(running).toHaveLength(1);
+  const closing: { isOver: boolean } = { isOver: false };
+  const closed = times.close().then(() => (closing.isOver = true));
+  for (let taken = 0; taken < 4; taken += 1) {
+    await clock.advance(1);
+    expect([running.length, closing.isOver]).toEqual([taken + 1, false]);
+    running[taken]?.({ kind: "recent" });
+  }
+  await closed;
+  await times.close();
+  expect([running.length, backupEveryMs]).toEqual([4, 3_600_000]);
 });

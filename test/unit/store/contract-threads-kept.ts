@@ -22,6 +22,27 @@ export function threadsKeptContract(make: () => Promise<Harness>): void {
     expect((await store.threads.view()).provisions).toEqual([{ ...the.provision("p1", 1, "A"), threadId: 7 }]);
   });
 
+  test("threads/ST-12 superseded: what ends an instance leaves its thread with its seat, for whoever sits there next", async ({
+    store,
+  }) => {
+    const epoch = await the.lead(store, 1);
+    const registration = the.registration(1, 1, "g1");
+    const { seat, instanceId } = registration;
+    await store.registrations.commit({ epoch, registration });
+    await store.threads.bind({ epoch, provisionId: null, binding: the.binding(1, 1) });
+    const before = (await store.threads.view()).bindings;
+    expect(before).toMatchObject([{ seat, thread: the.binding(1, 1).thread, standing: "open" }]);
+    const generation = the.generation("g1");
+    expect(await store.registrations.end({ epoch, seat, generation, reason: "died", atMs: 5 })).toEqual({
+      kind: "ended",
+    });
+    await store.seats.release({ seat, instanceId });
+    expect((await store.threads.view()).bindings).toEqual(before);
+    await store.registrations.commit({ epoch, registration: the.registration(1, 2, "g2") });
+    const [after, ...more] = (await store.threads.view()).bindings;
+    expect([after, more]).toMatchObject([{ seat, thread: the.binding(1, 1).thread, holder: the.instance(2) }, []]);
+  });
+
   test("a creation that made a thread is neither given up nor abandoned for another", async ({ store }) => {
     const epoch = await the.lead(store, 1);
     await store.threads.intend({ epoch, provision: the.provision("p1", 1, "A"), abandons: null });

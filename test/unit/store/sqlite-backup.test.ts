@@ -1,5 +1,5 @@
 /** The rolling backup: one checked copy, and what of it a recovery takes back. */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import Database from "better-sqlite3";
@@ -41,9 +41,15 @@ async function withLine(
         take: (notBeforeMs = 0) => backups.take(notBeforeMs),
         recover: async (damage) => {
           await store.close();
+          const marker = readMarker(folder);
+          if (typeof marker === "string") throw new Error(marker);
+          const hasBackup = existsSync(backupFile(folder));
           await writeFile(databaseFile(folder), damage(await readFile(databaseFile(folder))), { mode: 0o600 });
           const recovery = await recoverStore(folder, { clock, processes: { liveness: () => "dead" } });
           if (recovery.kind !== "recovered") throw new Error(recovery.kind);
+          // From now on a missing store is damage again, and the backup stays until the next one replaces it.
+          expect(readMarker(folder)).toEqual(hasBackup ? marker : { ...marker, createdAtMs: clock.nowMs() });
+          expect(existsSync(backupFile(folder))).toBe(hasBackup);
           const after = await openOrThrow(folder, clock);
           open.push(after);
           return { said: recoveryText(recovery), store: after };
@@ -94,6 +100,10 @@ describe("a backup", () => {
       const epoch = await leadRegistered(store);
       await admit(store, epoch, 1, 600);
       const taking = take();
+      // For its owner alone from the first byte on.
+      const begun = readdirSync(folder).filter((name) => name.startsWith("store.backup.db."));
+      expect(begun).toHaveLength(1);
+      for (const name of begun) expect(statSync(path.join(folder, name)).mode & 0o777).toBe(0o600);
       // Nobody is held up meanwhile.
       await admit(store, epoch, 601, 620);
       expect(await taking).toEqual({ kind: "taken", generation: 1 });
@@ -102,6 +112,8 @@ describe("a backup", () => {
       expect((await readdir(folder)).filter((name) => name.startsWith("store.backup")).sort()).toEqual([
         "store.backup.db",
       ]);
+      // Not in the mode that wants a log beside it.
+      expect([...(await readFile(backupFile(folder))).subarray(18, 20)]).toEqual([1, 1]);
       const copy = new Database(backupFile(folder), { readonly: true });
       const entries = copy.prepare<[], { n: number }>("SELECT count(*) AS n FROM updates").get()?.n ?? 0;
       copy.close();
@@ -127,6 +139,21 @@ describe("a backup", () => {
       await mkdir(backupFile(folder));
       expect(await take()).toMatchObject({ kind: "failed", reason: expect.stringContaining("EISDIR") as string });
       expect((await readdir(folder)).filter((name) => name.startsWith("store.backup"))).toEqual(["store.backup.db"]);
+    });
+  });
+
+  test("of a store that was killed leaves its file and its log as they are; without a marker none is made", async () => {
+    await withLine(async ({ folder, store, clock }) => {
+      await admit(store, await leadRegistered(store), 1, 3);
+      const killed = path.join(folder, "killed");
+      await mkdir(killed, { mode: 0o700 });
+      const bytes = () => Promise.all(["", "-wal"].map((end) => readFile(databaseFile(killed) + end)));
+      for (const end of ["", "-wal"]) await copyFile(databaseFile(folder) + end, databaseFile(killed) + end);
+      const [file, log] = await bytes();
+      expect(await sqliteBackups({ folder: killed, clock }).take(0)).toEqual({ kind: "taken", generation: 0 });
+      const after = await bytes();
+      expect([file!.equals(after[0]!), log!.equals(after[1]!)]).toEqual([true, true]);
+      expect(readMarker(killed)).toBe("none");
     });
   });
 

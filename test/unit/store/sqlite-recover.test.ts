@@ -1,6 +1,8 @@
 /** A damaged store is set aside whole, and what can be read of it is a store again. */
-import { copyFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
+import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { databaseFile } from "../../../adapters/store/sqlite/open.ts";
 import { recoverStore, storeHealth } from "../../../adapters/store/sqlite/recover.ts";
@@ -44,7 +46,7 @@ describe("doctor --recover", () => {
     await inTemporaryFolder(async (folder) => {
       const profile = await makeStore(folder);
       const bytes = await damage(folder, cutShort);
-      expect((await storeHealth(folder, clock)).kind).toBe("damaged");
+      expect(storeHealth(folder).kind).toBe("damaged");
       const recovery = await recover(folder);
       if (recovery.kind !== "recovered") throw new Error(recovery.kind);
       expect((await readFile(path.join(recovery.setAside, "store.db"))).equals(bytes)).toBe(true);
@@ -64,7 +66,7 @@ describe("doctor --recover", () => {
       // Whoever led then does not any more, and the epoch goes on from there.
       expect(await the.lead(store, 2)).toBe(2);
       await store.close();
-      expect(await storeHealth(folder, clock)).toEqual({ kind: "healthy" });
+      expect(storeHealth(folder)).toEqual({ kind: "healthy" });
       expect(recoveryText(recovery)).toMatch(/damaged files are in .*updates +\d+.*Not whole.*updates/s);
     });
   });
@@ -125,11 +127,167 @@ describe("doctor --recover", () => {
     });
   });
 
+  test.each([
+    ["has a seat and does not lead", "UPDATE lease SET incarnation = NULL", "alive", "inUse"],
+    ["leads and has no seat", "DELETE FROM seat_claims", "alive", "inUse"],
+    ["is named by nothing", "DELETE FROM seat_claims; UPDATE lease SET incarnation = NULL", "alive", "recovered"],
+    ["cannot be proven to run", "SELECT 1", "unverifiable", "recovered"],
+    [
+      "is named by a text that is damaged itself",
+      "UPDATE seat_claims SET incarnation = '{'; UPDATE lease SET incarnation = NULL",
+      "alive",
+      "recovered",
+    ],
+  ] as const)("of a process that %s", async (_, sql, liveness, kind) => {
+    await inTemporaryFolder(async (folder) => {
+      await makeStore(folder);
+      const db = new Database(databaseFile(folder));
+      db.exec(sql);
+      db.close();
+      await damage(folder, cutShort);
+      expect((await recover(folder, liveness)).kind).toBe(kind);
+    });
+  });
+
+  test("sets aside everything of the damaged store, its marker and the index of its log as well", async () => {
+    await inTemporaryFolder(async (folder) => {
+      await makeKilled(folder, zeroed);
+      await writeFile(`${databaseFile(folder)}-shm`, "an index", { mode: 0o600 });
+      const recovery = await recover(folder);
+      if (recovery.kind !== "recovered") throw new Error(recovery.kind);
+      const names = ["store.db", "store.db-shm", "store.db-wal", "store.marker.json"];
+      expect((await readdir(recovery.setAside)).sort()).toEqual(names);
+      expect((await readdir(folder)).filter((name) => name.startsWith("store.")).sort()).toEqual([
+        "store.db",
+        "store.marker.json",
+      ]);
+    });
+  });
+
+  test("saves what stands in the log alone, and numbers go on beyond all that may have been given", async () => {
+    await inTemporaryFolder(async (folder) => {
+      await makeKilled(folder, zeroed);
+      await recover(folder);
+      const store = await openOrThrow(folder);
+      const heads = await store.journal.heads({ except: [], only: null, perLane: 500, limit: 500 });
+      expect(heads.map(({ updateId }) => Number(updateId))).toContain(401);
+      await store.close();
+      await damage(folder, garbled);
+      clock.advance(1);
+      await recover(folder);
+      const db = new Database(databaseFile(folder), { readonly: true });
+      const last = db.prepare<[], { seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'updates'").get();
+      db.close();
+      expect(last?.seq).toBeGreaterThanOrEqual(1_000_000);
+    });
+  });
+
   test("a refusal names it as the remedy", async () => {
     await inTemporaryFolder(async (folder) => {
       await makeStore(folder, 1);
       await damage(folder, cutShort);
       expect(await refusalOf(folder)).toContain("partyline doctor --recover");
     });
+  });
+});
+
+/** Told apart by their digests: comparing bytes one by one takes seconds. */
+const digestOf = async (file: string): Promise<string> =>
+  createHash("sha256")
+    .update(await readFile(file))
+    .digest("hex");
+/** What stands in a folder's store and in the log beside it. */
+const bytesIn = (folder: string): Promise<readonly string[]> =>
+  Promise.all(["", "-wal"].map((end) => digestOf(databaseFile(folder) + end)));
+
+/** A store as one who was killed leaves it: the last changes stand in the log alone. */
+async function makeKilled(folder: string, change: (bytes: Buffer) => Buffer): Promise<readonly string[]> {
+  await inTemporaryFolder(async (living) => {
+    await makeStore(living);
+    const store = await openOrThrow(living);
+    await the.admit(store, await the.lead(store, 2), [the.update(401)]);
+    for (const name of ["store.db", "store.db-wal", "store.marker.json"])
+      await copyFile(path.join(living, name), path.join(folder, name));
+    await store.close();
+  });
+  await damage(folder, change);
+  return bytesIn(folder);
+}
+
+const zeroed = (bytes: Buffer): Buffer => {
+  const page = Math.floor(bytes.indexOf(the.update(200).body) / 4096);
+  return Buffer.from(bytes).fill(0, page * 4096, (page + 1) * 4096);
+};
+
+describe("who only looks at a store that was killed changes neither it nor its log", () => {
+  test.each([
+    ["a page is gone", zeroed],
+    ["the front is overwritten", garbled],
+    ["the end is missing", cutShort],
+    ["everything is missing", () => Buffer.alloc(0)],
+  ])("%s", async (_what, change) => {
+    await inTemporaryFolder(async (folder) => {
+      const before = await makeKilled(folder, change);
+      expect((await stat(`${databaseFile(folder)}-wal`)).size).toBeGreaterThan(4096);
+      expect(storeHealth(folder).kind).toBe("damaged");
+      expect(await bytesIn(folder)).toEqual(before);
+      expect(await refusalOf(folder)).toContain("is damaged");
+      expect(await bytesIn(folder)).toEqual(before);
+      // And the recovery sets it aside as it was.
+      const recovery = await recover(folder);
+      if (recovery.kind !== "recovered") throw new Error(recovery.kind);
+      const aside = await Promise.all(
+        ["", "-wal"].map((end) => digestOf(path.join(recovery.setAside, `store.db${end}`))),
+      );
+      expect(aside).toEqual(before);
+    });
+  });
+
+  test("one that is in use", async () => {
+    await inTemporaryFolder(async (folder) => {
+      const before = await makeKilled(folder, zeroed);
+      expect(await recover(folder, "alive")).toMatchObject({ kind: "inUse" });
+      expect(await bytesIn(folder)).toEqual(before);
+    });
+  });
+
+  test("one that is sound", async () => {
+    await inTemporaryFolder(async (folder) => {
+      const before = await makeKilled(folder, (bytes) => bytes);
+      expect(storeHealth(folder)).toEqual({ kind: "healthy" });
+      expect(await recover(folder)).toEqual({ kind: "healthy" });
+      expect(await bytesIn(folder)).toEqual(before);
+      const store = await openOrThrow(folder);
+      expect((await store.status.read()).journal.waiting).toBe(401);
+      await store.close();
+    });
+  });
+
+  test("one whose file and marker are gone is damaged too: a new file would take the log along", async () => {
+    await inTemporaryFolder(async (folder) => {
+      const [, log] = await makeKilled(folder, (bytes) => bytes);
+      for (const name of ["store.db", "store.marker.json"]) await rm(path.join(folder, name));
+      expect(storeHealth(folder).kind).toBe("damaged");
+      expect(await refusalOf(folder)).toContain("is damaged");
+      expect(await digestOf(`${databaseFile(folder)}-wal`)).toBe(log);
+      expect(await recover(folder)).toMatchObject({ kind: "recovered" });
+    });
+  });
+
+  test("one of a newer Partyline, and one of something else", async () => {
+    for (const sql of ["UPDATE meta SET value = 99 WHERE key = 'compatibility'", "DROP TABLE meta"])
+      await inTemporaryFolder(async (folder) => {
+        await inTemporaryFolder(async (living) => {
+          await makeStore(living, 1);
+          const db = new Database(databaseFile(living));
+          db.exec(sql);
+          for (const end of ["", "-wal"]) await copyFile(databaseFile(living) + end, databaseFile(folder) + end);
+          db.close();
+        });
+        const before = await bytesIn(folder);
+        await refusalOf(folder);
+        expect(storeHealth(folder).kind).toBe("refused");
+        expect(await bytesIn(folder)).toEqual(before);
+      });
   });
 });
