@@ -235,7 +235,7 @@ export const instanceMachine = chart.createMachine({
                 ],
                 ...farewell,
               },
-              after: { farewellLimit: "#instance.online.releasing" },
+              after: { farewellLimit: { target: "#instance.online.releasing", actions: emit(leaderSilent) } },
             },
           },
         },
@@ -323,7 +323,12 @@ export const instanceMachine = chart.createMachine({
                   actions: emit(({ event }) => threadTrouble(String(event.error))),
                 },
               },
-              after: { farewellLimit: "#instance.online.disowning" },
+              after: {
+                farewellLimit: {
+                  target: "#instance.online.disowning",
+                  actions: emit(threadTrouble("there was no answer in time")),
+                },
+              },
             },
             /** The poll is cut and the endpoint closed before the lease goes. */
             stopping: {
@@ -383,11 +388,14 @@ export const instanceMachine = chart.createMachine({
   },
 });
 
-const threadTrouble = (reason: string): InstanceFact => ({
-  type: "instance.troubled",
-  trouble: "thread",
-  reason: `the own thread could not be deleted: ${reason}`,
-});
+function threadTrouble(reason: string): InstanceFact {
+  return { type: "instance.troubled", trouble: "thread", reason: `the own thread could not be deleted: ${reason}` };
+}
+
+/** Perhaps it heard; otherwise the thread has its deadline like that of anybody who ends. */
+function leaderSilent(): InstanceFact {
+  return { type: "instance.troubled", trouble: "membership.left", reason: "the leader did not answer in time" };
+}
 
 const storeTrouble = (error: unknown): InstanceFact => ({
   type: "instance.troubled",

@@ -78,6 +78,10 @@ export const superseded: readonly Superseded[] = [
       "Whoever leaves goes, whatever the leader answers: its thread is then deleted after its deadline, and that is said.",
   },
   {
+    ids: ["threads/CP-6"],
+    instead: "Threads turn off by two looks that agree, whatever is bound, and whatever stands of it.",
+  },
+  {
     ids: ["threads/S-82"],
     instead:
       "A message in a thread that nobody has deletes nothing: the user is asked whose it shall be, and the thread goes once everything in it was taken elsewhere.",

@@ -34,6 +34,8 @@ export interface FollowerWorld {
   readonly clock: ManualClock;
   readonly network: MemoryNetwork;
   readonly store: Store;
+  /** The instance's own way to Telegram. */
+  readonly telegram: ScriptedTelegram;
   readonly instance: ComposedInstance;
   readonly handed: HandedUpdate[];
   readonly log: { readonly phase: string; readonly fields: Readonly<Record<string, unknown>> }[];
@@ -187,6 +189,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     },
   });
   const store = createMemoryStore({ clock });
+  const telegram = new ScriptedTelegram();
   const leader = new ScriptedLeader(network, options.answer ?? (() => ({})));
   const foreign = await ForeignLeader.lead(store, {
     endpoint: "memory:leader",
@@ -205,7 +208,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
       ids: idsOf(),
       processes: { own: () => incarnationOf(3000), parent: () => incarnationOf(2999), liveness: () => "alive" },
       v1: null,
-      telegram: new ScriptedTelegram(),
+      telegram,
       ...foreign.around({ store, transport: network.transport("follower") }),
     },
     {
@@ -229,7 +232,7 @@ export async function startFollower(options: FollowerOptions = {}): Promise<Foll
     await instance.dispose();
   });
   await settled();
-  return { clock, network, store, instance, handed, log, counted, troubles, leader };
+  return { clock, network, store, telegram, instance, handed, log, counted, troubles, leader };
 }
 
 export const isJoined = ({ instance }: FollowerWorld): boolean =>

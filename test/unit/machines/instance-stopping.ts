@@ -154,7 +154,10 @@ describe("leaving for good", () => {
 
   it("does not wait for ever for the leader", () => {
     expect(leavingSeat().timers).toEqual({ farewellLimit: 1_000 });
-    expect(leavingSeat().after("farewellLimit").state).toBe("online.releasing");
+    const instance = leavingSeat().after("farewellLimit");
+    expect(instance.state).toBe("online.releasing");
+    const reason = "the leader did not answer in time";
+    expect(lastFact(instance)).toEqual({ type: "instance.troubled", trouble: "membership.left", reason });
   });
 
   it("threads/CL-11: as the leader, deletes the own thread under its epoch, once nothing of its own is under way", () => {
@@ -225,7 +228,10 @@ describe("leaving for good", () => {
   );
 
   it("threads/T-49 does not wait for ever for the own thread", () => {
-    expect(givingUp().after("farewellLimit").state).toBe("online.disowning");
+    const instance = givingUp().after("farewellLimit");
+    expect(instance.state).toBe("online.disowning");
+    const reason = "the own thread could not be deleted: there was no answer in time";
+    expect(lastFact(instance)).toEqual({ type: "instance.troubled", trouble: "thread", reason });
     expect(leavingLead().after("farewellLimit").state).toBe("online.leading.givingUp");
   });
 

@@ -207,3 +207,38 @@ test("protocol/O-19: a follower whose address vanished is reachable again after 
   expect(world.handed).toHaveLength(1);
   expect(generations(world)).toHaveLength(1);
 });
+
+/** Everything of the store that is about threads. */
+const threadsIn = async ({ store }: FollowerWorld) => {
+  const { bindings, provisions, leftovers } = await store.threads.view();
+  return { bindings, provisions, leftovers, cleanups: (await store.cleanups.view()).cleanups };
+};
+
+test.each([
+  ["is refused", { ok: false, message: wireText.staleGeneration }],
+  ["is not answered", null],
+] as const)(
+  "threads/S-77 and CL-10 superseded: a follower that leaves asks its leader once, touches no thread itself, and goes though it %s",
+  async (_, answer) => {
+    const world = await startFollower({ answer: answering("follower.disconnect", () => answer) });
+    expect(isJoined(world)).toBe(true);
+    const kept = await threadsIn(world);
+    world.instance.actor.send({ type: "instance.stop", leave: true });
+    await world.clock.advance(20_000);
+    expect(world.leader.of("follower.disconnect")).toHaveLength(1);
+    expect(world.instance.actor.getSnapshot().status).toBe("done");
+    expect(world.telegram.calls).toEqual([]);
+    expect(await threadsIn(world)).toEqual(kept);
+    expect(world.troubles).toHaveLength(1);
+  },
+);
+
+test("threads/S-77 superseded: a follower whose leader cannot be reached goes, and says that it could not be told", async () => {
+  const world = await startFollower();
+  await world.leader.close();
+  world.instance.actor.send({ type: "instance.stop", leave: true });
+  await world.clock.advance(20_000);
+  expect(world.instance.actor.getSnapshot().status).toBe("done");
+  expect(world.telegram.calls).toEqual([]);
+  expect(world.troubles.at(-1)).toContain("could not be told");
+});
