@@ -258,7 +258,7 @@ export interface ForwardView {
   readonly sourceUpdateId: UpdateId;
   /** The update in the envelope is the one that it names. */
   readonly isCarrierRight: boolean;
-  /** The recipient's claim is on disk, or the update was ended before. */
+  /** The recipient's claim is on disk, or came there while it was asked, or the update was ended before. */
   readonly isDurable: boolean;
   /** What a positive answer names. */
   readonly receipt: { readonly deliveryId: string; readonly sourceUpdateId: UpdateId } | null;

@@ -8,7 +8,14 @@
  */
 import { createHash } from "node:crypto";
 import type { MemoryDatabase } from "../../adapters/store/memory/index.ts";
-import { updateId, type Epoch, type Generation, type InstanceId, type SeatKey } from "../../machines/ids.ts";
+import {
+  updateId,
+  type Epoch,
+  type Generation,
+  type InstanceId,
+  type JournalSeq,
+  type SeatKey,
+} from "../../machines/ids.ts";
 import type { ExchangeView, FarewellView, ForwardView, RegisterView, SendView } from "../../machines/invariants.ts";
 import type { Sitter } from "../../machines/registration.machine.ts";
 import { updateOfForward } from "../../machines/forward.rules.ts";
@@ -47,6 +54,8 @@ export interface ExchangeWatch {
     who: { readonly instanceId: InstanceId; readonly generation: Generation },
     under: Epoch,
   ) => void;
+  /** The store gave an update to an instance. */
+  readonly noteClaim: (who: InstanceId, seq: JournalSeq) => void;
   /** Some leader said yes to this attempt. */
   readonly isAcknowledged: (instance: InstanceId, generation: Generation) => boolean;
   readonly lastAcknowledgedBy: (leader: InstanceId, instance: InstanceId) => Generation | null;
@@ -72,6 +81,7 @@ interface World {
 
 const isForward = (request: Envelope): request is AnyForwardRequest => request.kind.startsWith("leader.forward");
 const pair = (instance: InstanceId, generation: Generation): string => `${instance} ${generation}`;
+const claimed = (instance: InstanceId, seq: JournalSeq): string => `${instance} ${seq}`;
 const senderOf = (request: Envelope): InstanceId | null => {
   if (request.kind === "follower.register") return request.registration.instanceId;
   return "instanceId" in request ? request.instanceId : null;
@@ -80,6 +90,8 @@ const senderOf = (request: Envelope): InstanceId | null => {
 export class ExchangeNotes implements ExchangeWatch {
   readonly #world: World;
   readonly #committed = new Map<string, Epoch>();
+  /** Who was given what → the store's writes by then. */
+  readonly #claimed = new Map<string, number>();
   readonly #acknowledged = new Set<string>();
   readonly #lastAcknowledged = new Map<string, Generation>();
   /** Requests of registration that brought a generation. */
@@ -92,6 +104,10 @@ export class ExchangeNotes implements ExchangeWatch {
 
   noteCommit: ExchangeWatch["noteCommit"] = ({ instanceId, generation }, under) => {
     this.#committed.set(pair(instanceId, generation), under);
+  };
+
+  noteClaim: ExchangeWatch["noteClaim"] = (who, seq) => {
+    this.#claimed.set(claimed(who, seq), this.#world.writes());
   };
 
   isAcknowledged: ExchangeWatch["isAcknowledged"] = (instance, generation) =>
@@ -204,6 +220,9 @@ export class ExchangeNotes implements ExchangeWatch {
     const text = deliveryIdText(request.kind, recipientBindingKey, sourceUpdateId);
     const { updates } = this.#world.database;
     const open = journal === undefined ? undefined : updates.get(journal.seq);
+    const isHeld = open?.claim?.instanceId === server.id;
+    // While it was asked: whoever gives its seat up gives back at once what it was given, and its answer may come after that.
+    const wasGiven = journal !== undefined && (this.#claimed.get(claimed(server.id, journal.seq)) ?? 0) > before.writes;
     this.#taken.forwards.push({
       to: server.id,
       ok: ack.ok,
@@ -216,7 +235,7 @@ export class ExchangeNotes implements ExchangeWatch {
       expectedDeliveryId: deliveryIdPrefix + createHash("sha256").update(text, "utf8").digest("hex"),
       sourceUpdateId,
       isCarrierRight: updateOfForward(request)["update_id"] === sourceUpdateId,
-      isDurable: journal !== undefined && (open === undefined || open.claim?.instanceId === server.id),
+      isDurable: journal !== undefined && (open === undefined || isHeld || wasGiven),
       receipt: receiptIn(ack),
     });
   }

@@ -103,6 +103,8 @@ function createWatches({ hand, storeClock, database, inner, instanceAt, isOwnHos
       const committed = step.after.registrations.get(seat);
       if (committed !== undefined) exchanges.noteCommit(committed, epoch);
     }
+    if (op === "work.claim" && (kind === "claimed" || kind === "repeated") && step.claimant !== null)
+      for (const { seq } of step.entries) exchanges.noteClaim(step.claimant.instanceId, seq);
     if (op === "cleanups.begin" && kind === "begun" && target !== null)
       goneHolders.set(keyOfThread(target), isHolderGone(step, isAlive));
   };
