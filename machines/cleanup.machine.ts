@@ -85,11 +85,12 @@ export interface CleanupContext extends CleanupInput {
 }
 
 const firstPauseMs = 2_000;
-const pauseMaxMs = 10 * 60_000;
+/** The longest pause after a deletion that was not confirmed, unless Telegram asks for more: 10 minutes. */
+export const cleanupPauseMaxMs = 10 * 60_000;
 
 /** Until a deletion that was not confirmed is tried again: doubled each time, never before Telegram's own word. */
 export const cleanupPauseMs = (attempts: number, retryAfterMs: number): number =>
-  Math.max(retryAfterMs, Math.min(pauseMaxMs, firstPauseMs * 2 ** Math.min(20, Math.max(0, attempts - 1))));
+  Math.max(retryAfterMs, Math.min(cleanupPauseMaxMs, firstPauseMs * 2 ** Math.min(20, Math.max(0, attempts - 1))));
 
 const failed = (reason: string, retryAfterMs = firstPauseMs): CleanupOutput => ({
   kind: "failed",

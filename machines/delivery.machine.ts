@@ -14,6 +14,7 @@
  * Invariants: delivery/handedOutOnce, delivery/settledOnce, delivery/threadOrder.
  */
 import { and, assign, emit, setup, stateIn } from "xstate";
+import { attemptsMax } from "./attempts.rules.ts";
 import type { Epoch, Generation, InstanceId, JournalSeq, SeatKey } from "./ids.ts";
 import { slot } from "./slots.ts";
 import { dropReason } from "./updates.rules.ts";
@@ -98,10 +99,6 @@ export interface EndInput {
   readonly reason: string;
 }
 
-/** Handler failures after which an update is set aside. */
-export const attemptsMax = 12;
-/** After the n-th handler failure: 1, 2, 4, … seconds, at most 60. */
-export const attemptDelayMs = (attempts: number): number => Math.min(60_000, 1_000 * 2 ** Math.max(0, attempts - 1));
 /** How long an update waits to be taken before it is set aside: 24 hours. */
 export const patienceMaxMs = 24 * 60 * 60_000;
 /** Whatever its age, an update that a new leader finds waits at least so long: the others must be able to register first. */

@@ -8,6 +8,7 @@
  * Never a proof: silence, age, a missing record, a service message that a thread was created, a process that cannot be
  * looked at.
  */
+import { cleanupPauseMaxMs } from "./cleanup.machine.ts";
 import { judgeCreations } from "./creations.rules.ts";
 import type { CreationAction } from "./creations.rules.ts";
 import { seatKey } from "./ids.ts";
@@ -136,11 +137,21 @@ function tablesOf({ view }: ReconciliationInput): Tables {
 /** A call that began is over after so long: its time ends before the lease does. */
 const callMaxMs = 8_000;
 
+/**
+ * Whether the clock was set back since: what had no deadline to wait for would be due later than now, what was postponed
+ * later than any pause.
+ */
+const isOfAnotherClock = ({ dueAtMs, lastReason }: Cleanup, nowMs: number): boolean =>
+  dueAtMs > nowMs + (lastReason === null ? 0 : cleanupPauseMaxMs);
+
 /** When an instruction may be carried out. One under way may be somebody else's to end. */
-function dueOf({ reason, phase, dueAtMs }: Cleanup, { graceFromMs, leadingSinceMs }: ReconciliationInput): number {
+function dueOf(cleanup: Cleanup, { graceFromMs, leadingSinceMs, nowMs }: ReconciliationInput): number {
+  const { reason, phase, dueAtMs } = cleanup;
+  // The grace of who ended runs by the clock, however it was set: nothing is deleted too early.
+  if (phase === "waiting" && reason === "ended") return Math.max(dueAtMs, graceFromMs);
+  const dueMs = isOfAnotherClock(cleanup, nowMs) ? leadingSinceMs : dueAtMs;
   // However long it was due: whoever led before may have begun it with the last of its lease.
-  if (phase === "deleting") return Math.max(dueAtMs, leadingSinceMs) + callMaxMs;
-  return reason === "ended" ? Math.max(dueAtMs, graceFromMs) : dueAtMs;
+  return phase === "deleting" ? Math.max(dueMs, leadingSinceMs) + callMaxMs : dueMs;
 }
 
 /** Holders of seats whose deadline has come: their processes are to be looked at before the plan is made. */

@@ -9,6 +9,7 @@
 import { fromCallback } from "xstate";
 import type { DispatcherCommand, DispatcherFact } from "../machines/activation.machine.ts";
 import type { Epoch, Lane, SeatKey } from "../machines/ids.ts";
+import { attemptInMs } from "../machines/attempts.rules.ts";
 import { patienceMaxMs, patienceMinMs } from "../machines/delivery.machine.ts";
 import type { DeliveryFact, DeliveryInput } from "../machines/delivery.machine.ts";
 import { laneOfThread, readUpdate, unreadable } from "../machines/updates.rules.ts";
@@ -266,9 +267,10 @@ class Dispatcher {
       facts,
       audience,
       attempts: entry.attempts,
-      notBeforeMs: Math.max(0, entry.nextAttemptAtMs - nowMs),
+      notBeforeMs: attemptInMs(entry, nowMs),
       refusals: this.refusals.get(entry.lane) ?? 0,
-      patienceMs: Math.max(0, until - nowMs),
+      // A clock that was set back makes nobody wait for longer.
+      patienceMs: Math.min(patienceMaxMs, Math.max(0, until - nowMs)),
     };
   }
 }

@@ -7,7 +7,7 @@
  * Invariants: an entry counts as in hand until it is settled or returned *and* its handlers have ended; only the
  * acquisition under which it was taken settles or returns it.
  */
-import { attemptDelayMs } from "../machines/delivery.machine.ts";
+import { attemptDelayMs } from "../machines/attempts.rules.ts";
 import { handMax, urgentReserve } from "../machines/queue.rules.ts";
 import type { AcquisitionId, JournalSeq } from "../machines/ids.ts";
 import type { JournalEntry } from "./ports.ts";

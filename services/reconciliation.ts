@@ -189,8 +189,7 @@ export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: Reco
   const { store, stage } = runtime.ports;
   const { threadGraceMs, unprovableAfterMs } = runtime.settings;
   const recorder = new Recorder(runtime, epoch);
-  const leadingSinceMs = stage.clock.nowMs();
-  const graceFromMs = leadingSinceMs + Math.min(returnMs, threadGraceMs ?? returnMs);
+  const beganAtMs = stage.clock.elapsedMs();
   return reconciliationMachine.provide({
     actors: {
       watchThreads: fromCallback(({ sendBack }) =>
@@ -201,6 +200,8 @@ export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: Reco
       viewThreads: fromPromise<PlanInput>(async () => {
         const view = await store.cleanups.view();
         const nowMs = stage.clock.nowMs();
+        // By the clock of now, however it was set since.
+        const leadingSinceMs = nowMs - (stage.clock.elapsedMs() - beganAtMs);
         return {
           nowMs,
           leadingSinceMs,
@@ -208,7 +209,7 @@ export function provideReconciliation(runtime: Runtime, epoch: Epoch, side: Reco
           view,
           heldSeats: side.heldSeats(),
           looks: lookAt(runtime, view, nowMs),
-          graceFromMs,
+          graceFromMs: leadingSinceMs + Math.min(returnMs, threadGraceMs ?? returnMs),
           threadGraceMs,
           unprovableAfterMs,
         };

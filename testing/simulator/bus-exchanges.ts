@@ -222,7 +222,8 @@ export class ExchangeNotes implements ExchangeWatch {
     const open = journal === undefined ? undefined : updates.get(journal.seq);
     const isHeld = open?.claim?.instanceId === server.id;
     // While it was asked: whoever gives its seat up gives back at once what it was given, and its answer may come after that.
-    const wasGiven = journal !== undefined && (this.#claimed.get(claimed(server.id, journal.seq)) ?? 0) > before.writes;
+    const wasGiven =
+      journal !== undefined && (this.#claimed.get(claimed(server.id, journal.seq)) ?? -1) >= before.writes;
     this.#taken.forwards.push({
       to: server.id,
       ok: ack.ok,

@@ -356,11 +356,12 @@ async function converge(world: BusWorld): Promise<number> {
   };
   const unanswered = () => world.calls.openSince(startedAtMs);
   const unheard = () => ledger.unheardSince(startedAtMs);
+  // The roll is called from the first look on, whatever else is still open.
   const isAllDone = () =>
+    silent().length === 0 &&
     due.every((update) => update.settled > 0) &&
     unanswered().length === 0 &&
     unheard().length === 0 &&
-    silent().length === 0 &&
     threadFaults(world).length === 0;
   await hand.scheduler.runUntil(startedAtMs + settleMs, () => check(world) || isAllDone());
   if (hand.violations.length === 0 && unanswered().length > 0)

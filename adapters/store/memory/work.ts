@@ -3,6 +3,7 @@
  *
  * Owns: taking, settling and returning entries. Does not own: when a dead holder's claims end (`registrations.commit`).
  */
+import { attemptInMs } from "../../../machines/attempts.rules.ts";
 import type { AdoptOutcome, ClaimOutcome, ClaimRequest, WorkStore } from "../../../services/ports.ts";
 import type { MemoryDatabase, MemoryHandle } from "./database.ts";
 import { addUnknown } from "./journal.ts";
@@ -51,7 +52,7 @@ function adoptEntry(
   );
   if (held !== undefined) return { kind: "adopted", claimed: held.entry };
   const head = entries.find(({ claim, entry }) => claim === null && entry.lane === lane);
-  if (head === undefined || head.entry.nextAttemptAtMs > nowMs || db.isOvertaking(head))
+  if (head === undefined || attemptInMs(head.entry, nowMs) > 0 || db.isOvertaking(head))
     return { kind: "adopted", claimed: null };
   db.replaceEntry({ ...head, claim: { seat, instanceId, generation, acquisition } });
   return { kind: "adopted", claimed: head.entry };

@@ -9,6 +9,7 @@
  *    failed, is not overtaken.
  * 3. Only the exact acquisition settles or returns an entry.
  */
+import { attemptInMs } from "../../../machines/attempts.rules.ts";
 import type { AcquisitionId, InstanceId, SeatKey } from "../../../machines/ids.ts";
 import type { AdoptOutcome, Claimant, ClaimOutcome, ClaimRequest, Clock, WorkStore } from "../../../services/ports.ts";
 import type { Connection } from "./connection.ts";
@@ -87,7 +88,7 @@ function adoptEntry(
   const head = connection.sql<ClaimableRow>(workSql.headOf).get(lane);
   const isReady =
     head !== undefined &&
-    head.next_attempt_at_ms <= nowMs &&
+    attemptInMs(entryOf(head), nowMs) === 0 &&
     connection.sql(workSql.isOvertaking).get({ lane, seq: head.seq }) === undefined;
   if (!isReady) return { kind: "adopted", claimed: null };
   connection.sql(workSql.claim).run(seat, instanceId, generation, acquisition, head.seq);

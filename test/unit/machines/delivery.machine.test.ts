@@ -1,6 +1,7 @@
 /** The delivery chart: authorisation before any effect, then routing, forwarding and the ways an update ends. */
 import { describe, expect, it } from "vitest";
-import { attemptDelayMs, attemptsMax, deliveryMachine, patienceMaxMs } from "../../../machines/delivery.machine.ts";
+import { attemptDelayMs, attemptsMax } from "../../../machines/attempts.rules.ts";
+import { deliveryMachine, patienceMaxMs } from "../../../machines/delivery.machine.ts";
 import type { DeliveryInput, Route } from "../../../machines/delivery.machine.ts";
 import { epoch, generation, journalSeq } from "../../../machines/ids.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";

@@ -69,6 +69,32 @@ describe("threads/RC-1, RC-2: instructions", () => {
     const later = { nowMs: nowMs + 60_000, leadingSinceMs: nowMs + 59_000 };
     expect(plan(begun, later)).toMatchObject({ actions: [], nextInMs: 7_000 });
   });
+
+  describe("where the clock was set back an hour since", () => {
+    const ahead = { dueAtMs: nowMs + 3_600_000, attempts: 1 };
+    const whenLed = (forMs: number) => ({ leadingSinceMs: nowMs - forMs });
+
+    it("what was under way waits for the end of its call, and no longer: its seat gets no thread before", () => {
+      const begun = { ...due, cleanups: [cleanup(1, { ...ahead, phase: "deleting" })] };
+      expect(plan(begun, whenLed(0))).toMatchObject({ actions: [], nextInMs: 8_000 });
+      expect(plan(begun, whenLed(8_000)).actions).toEqual([deletion()]);
+    });
+
+    it("what was postponed waits no longer than any pause", () => {
+      const paused = (inMs: number) =>
+        plan({ ...due, cleanups: [cleanup(1, { reason: "left", lastReason: "timed out", dueAtMs: nowMs + inMs })] });
+      expect(paused(600_000)).toMatchObject({ actions: [], nextInMs: 600_000 });
+      expect(paused(600_001).actions).toMatchObject([{ kind: "deleteThread" }]);
+    });
+
+    it("what its holder gave up is due at once", () => {
+      expect(plan({ ...due, cleanups: [cleanup(1, { ...ahead, reason: "left" })] }).actions).toHaveLength(1);
+    });
+
+    it("the grace of who ended runs on: too late is no harm, too early is", () => {
+      expect(plan({ ...due, cleanups: [cleanup(1, ahead)] }).actions).toEqual([]);
+    });
+  });
 });
 
 describe("threads/RC-4, RC-5, OP-23: what service messages tell", () => {

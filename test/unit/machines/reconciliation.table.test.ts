@@ -60,7 +60,7 @@ const rules: Readonly<Record<string, readonly Row[]>> = {
     },
     {
       when: "never before it is due",
-      view: { cleanups: [cleanup(1, { reason: "left", dueAtMs: nowMs + 1 })] },
+      view: { cleanups: [cleanup(1, { reason: "left", lastReason: "timed out", dueAtMs: nowMs + 1 })] },
       does: [],
     },
   ],
