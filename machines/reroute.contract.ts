@@ -41,6 +41,8 @@ export type GiveAnswer =
   | { readonly kind: "absent" }
   /** Another seat has the thread by now. */
   | { readonly kind: "owned" }
+  /** The thread was deleted, or a call may be deleting it: it is nobody's to have. */
+  | { readonly kind: "gone" }
   | { readonly kind: "fenced" };
 
 export type MoveAnswer =

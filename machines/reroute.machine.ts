@@ -202,6 +202,11 @@ export const rerouteMachine = chart.createMachine({
               { guard: ({ event }) => event.output.kind === "given", target: "seating", actions: "sayRestored" },
               { guard: ({ event }) => event.output.kind === "absent", target: "#reroute.choosing", actions: "sayGone" },
               {
+                guard: ({ event }) => event.output.kind === "gone",
+                target: "#reroute.choosing",
+                actions: "sayRefused",
+              },
+              {
                 guard: ({ event }) => event.output.kind === "owned",
                 target: "#reroute.dismissing",
                 actions: "sayExpired",

@@ -25,5 +25,5 @@ export async function giveThread(
   const { epoch, binding } = request;
   // What was to become of it before is overtaken by this word.
   const cancelled = await store.cleanups.cancel({ epoch, target: binding.thread.target });
-  return cancelled.kind === "fenced" ? ({ kind: "fenced" } as const) : store.threads.bind(request);
+  return cancelled.kind === "noted" ? store.threads.bind(request) : cancelled;
 }

@@ -55,7 +55,7 @@ function seatsOf(wish: OperatorWish, view: ReconciliationView): readonly SeatKey
 }
 
 const recorded = ({ kind }: { readonly kind: string }): RecordAnswer => ({
-  kind: kind === "fenced" ? "fenced" : kind === "superseded" || kind === "unwanted" ? "refused" : "done",
+  kind: kind === "fenced" ? "fenced" : ["superseded", "unwanted", "gone"].includes(kind) ? "refused" : "done",
 });
 
 const doneText: Readonly<Record<OperatorOrder["kind"], string>> = {

@@ -36,7 +36,7 @@ export class Restorer {
 
   async give({ epoch, source, seat }: GiveOrder): Promise<GiveAnswer> {
     const answer = await this.bind({ epoch, source, seat });
-    if (answer.kind === "absent" || answer.kind === "owned") this.seats.misled(seat);
+    if (answer.kind !== "given" && answer.kind !== "fenced") this.seats.misled(seat);
     return answer;
   }
 
@@ -75,7 +75,7 @@ export class Restorer {
         provenAtMs: atMs,
       },
     });
-    if (outcome.kind === "fenced") return { kind: "fenced" };
+    if (outcome.kind === "fenced" || outcome.kind === "gone") return { kind: outcome.kind };
     const { threadName } = before.thread;
     if (threadName !== "" && !isNamedByPerson(observations, source)) void this.rename(epoch, source, threadName);
     return { kind: "given" };

@@ -61,11 +61,11 @@ export interface CleanupStore {
     readonly target: ThreadTarget;
     readonly atMs: number;
   }): Promise<{ readonly kind: "removed" | "superseded" } | Fenced>;
-  /** Takes the instruction back, unless a call may be under way. */
+  /** Takes the instruction back. `gone`: the thread was deleted, or a call may be deleting it; that stays. */
   cancel(request: {
     readonly epoch: Epoch;
     readonly target: ThreadTarget;
-  }): Promise<{ readonly kind: "noted" } | Fenced>;
+  }): Promise<{ readonly kind: "noted" | "gone" } | Fenced>;
   /** Takes a thread off the books, binding, leftover and instruction; Telegram keeps it as it is. */
   unbind(request: {
     readonly epoch: Epoch;

@@ -9,7 +9,7 @@ import type { Observation, ThreadEvidence } from "../../../machines/reconciliati
 import type { CleanupStore } from "../../../services/ports.ts";
 import { observationsMax, operatorAnswerKeepMs } from "../limits.ts";
 import { byBytes } from "../order.ts";
-import { allCleanups, byAge, cancelCleanup, intendCleanup } from "./cleanups.ts";
+import { allCleanups, byAge, cancelCleanup, intendCleanup, isThreadGone } from "./cleanups.ts";
 import { keyOfThread, type MemoryDatabase, type MemoryHandle } from "./database.ts";
 import { isWaitedIn } from "./journal.ts";
 import { allRegistrations, endOfThread } from "./registrations.ts";
@@ -179,7 +179,7 @@ export function cleanupStore(handle: MemoryHandle): CleanupStore {
     cancel: ({ epoch, target }) =>
       handle.runAsLeader(epoch, () => {
         cancelCleanup(db, target);
-        return noted;
+        return isThreadGone(db, target) ? ({ kind: "gone" } as const) : noted;
       }),
 
     unbind: ({ epoch, target }) =>

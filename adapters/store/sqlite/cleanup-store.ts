@@ -14,7 +14,7 @@ import type {
 } from "../../../machines/reconciliation.types.ts";
 import type { CleanupStore } from "../../../services/ports.ts";
 import { operatorAnswerKeepMs, observationsMax } from "../limits.ts";
-import { allCleanups, cancelCleanup, intendCleanup, keyOf } from "./cleanups.ts";
+import { allCleanups, cancelCleanup, intendCleanup, isThreadGone, keyOf } from "./cleanups.ts";
 import type { CleanupRow } from "./cleanups.ts";
 import type { Connection } from "./connection.ts";
 import { isWaitedIn } from "./journal.ts";
@@ -174,7 +174,7 @@ export function cleanupStore(connection: Connection): CleanupStore {
     cancel: ({ epoch, target }) =>
       writeAsLeader(connection, epoch, () => {
         cancelCleanup(connection, target);
-        return noted;
+        return isThreadGone(connection, target) ? ({ kind: "gone" } as const) : noted;
       }),
 
     unbind: ({ epoch, target }) =>

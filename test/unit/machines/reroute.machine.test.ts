@@ -216,6 +216,7 @@ describe("an agent that is to move into the thread", () => {
     ["cannot be asked", "refused", () => offering().fail("offerThread")],
     ["is gone", "gone", () => offering().answer("offerThread", { kind: "absent" })],
     ["has lost its own thread", "gone", () => bound().answer("giveThread", { kind: "absent" })],
+    ["is to have a thread that is being deleted", "refused", () => bound().answer("giveThread", { kind: "gone" })],
   ] as const)("updates/T-53: leaves everything as it was when it %s: the question stays", (_, word, at) => {
     expect(at().facts.at(-1)).toEqual(said(word, "q2"));
     expect(at().requests).toEqual(asking);

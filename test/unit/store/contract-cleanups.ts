@@ -100,7 +100,7 @@ export function cleanupsContract(make: () => Promise<Harness>): void {
     expect(await begin()).toEqual({ kind: "begun", attempts: 1 });
     const before = await store.status.read();
     expect(await register("g2")).toEqual({ kind: "threadGone" });
-    await store.cleanups.cancel({ epoch, target: the.target(1) });
+    expect(await store.cleanups.cancel({ epoch, target: the.target(1) })).toEqual({ kind: "gone" });
     expect(await store.status.read()).toEqual(before);
     const postpone = (isCertain: boolean) =>
       store.cleanups.postpone({ epoch, target: the.target(1), reason: "no", dueAtMs: 77, isCertain });

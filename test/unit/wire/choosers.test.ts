@@ -383,3 +383,17 @@ test("updates/T-53: when the agent refuses the thread nothing is bound anew, wha
   await world.clock.advance(500);
   expect(handedTexts(world)).toEqual(["hello"]);
 });
+
+test("threads/T-14, T-28: a thread that a call may be deleting is given to nobody: what waits there can still be forwarded", async () => {
+  const { world, peer } = await askedWhoMoves();
+  const target = { chatId: chatId(owner), threadId: threadId(strange) };
+  const { epoch } = await world.store.lease.read();
+  const atMs = world.clock.nowMs();
+  await world.store.cleanups.intend({ epoch, seat: seatKey(""), target, reason: "operator", atMs, dueAtMs: atMs });
+  await world.store.cleanups.begin({ epoch, target, seenDead: null });
+  const before = await boundThreads(world);
+  const query = press(world, buttonFor(world, peer.thread));
+  await world.clock.advance(1_000);
+  expect(toldAfter(world, query)).toEqual([pressWords.refused]);
+  expect(await boundThreads(world)).toEqual(before);
+});
