@@ -10,6 +10,7 @@
  * Invariants: cleanup/instructionBeforeCall, cleanup/neverWhatIsHeld, cleanup/confirmedOnce.
  */
 import { and, assign, setup } from "xstate";
+import { cleanupPauseFirstMs, cleanupPauseMs } from "./cleanup.rules.ts";
 import type { Epoch, InstanceId, SeatKey, ThreadTarget } from "./ids.ts";
 import type { CleanupReason } from "./reconciliation.types.ts";
 import { slot } from "./slots.ts";
@@ -84,15 +85,7 @@ export interface CleanupContext extends CleanupInput {
   readonly output: CleanupOutput;
 }
 
-const firstPauseMs = 2_000;
-/** The longest pause after a deletion that was not confirmed, unless Telegram asks for more: 10 minutes. */
-export const cleanupPauseMaxMs = 10 * 60_000;
-
-/** Until a deletion that was not confirmed is tried again: doubled each time, never before Telegram's own word. */
-export const cleanupPauseMs = (attempts: number, retryAfterMs: number): number =>
-  Math.max(retryAfterMs, Math.min(cleanupPauseMaxMs, firstPauseMs * 2 ** Math.min(20, Math.max(0, attempts - 1))));
-
-const failed = (reason: string, retryAfterMs = firstPauseMs): CleanupOutput => ({
+const failed = (reason: string, retryAfterMs = cleanupPauseFirstMs): CleanupOutput => ({
   kind: "failed",
   reason,
   retryAfterMs,

@@ -8,7 +8,7 @@
  * Never a proof: silence, age, a missing record, a service message that a thread was created, a process that cannot be
  * looked at.
  */
-import { cleanupPauseMaxMs } from "./cleanup.machine.ts";
+import { cleanupPauseMaxMs } from "./cleanup.rules.ts";
 import { judgeCreations } from "./creations.rules.ts";
 import type { CreationAction } from "./creations.rules.ts";
 import { seatKey } from "./ids.ts";
@@ -146,10 +146,12 @@ const isOfAnotherClock = ({ dueAtMs, lastReason }: Cleanup, nowMs: number): bool
 
 /** When an instruction may be carried out. One under way may be somebody else's to end. */
 function dueOf(cleanup: Cleanup, { graceFromMs, leadingSinceMs, nowMs }: ReconciliationInput): number {
-  const { reason, phase, dueAtMs } = cleanup;
+  const { reason, phase, dueAtMs, attempts } = cleanup;
   // The grace of who ended runs by the clock, however it was set: nothing is deleted too early.
   if (phase === "waiting" && reason === "ended") return Math.max(dueAtMs, graceFromMs);
   const dueMs = isOfAnotherClock(cleanup, nowMs) ? leadingSinceMs : dueAtMs;
+  // Whoever asked for it carries it out itself; here it is gone on with.
+  if (reason === "rerouted" && phase === "waiting" && attempts === 0) return dueMs + callMaxMs;
   // However long it was due: whoever led before may have begun it with the last of its lease.
   return phase === "deleting" ? Math.max(dueMs, leadingSinceMs) + callMaxMs : dueMs;
 }

@@ -242,6 +242,7 @@ export const rerouteMachine = chart.createMachine({
     /** Whoever was chosen gets all of it, or nobody does. */
     moving: {
       initial: "writing",
+      entry: assign({ mayDelete: true }),
       on: { "content.accepted": { actions: "rememberTaken" } },
       states: {
         writing: {
@@ -257,7 +258,7 @@ export const rerouteMachine = chart.createMachine({
                     output.kind === "moved"
                       ? {
                           open: output.seqs.filter((seq) => !context.taken.includes(seq)),
-                          mayDelete: output.mayDelete,
+                          mayDelete: context.mayDelete && output.mayDelete,
                         }
                       : {},
                   ),
@@ -277,11 +278,12 @@ export const rerouteMachine = chart.createMachine({
               },
               { target: "#reroute.fenced" },
             ],
-            // Perhaps it is done: asked again for the same thread, it then finds nothing more to move.
+            // Perhaps it is done: asked again for the same thread, it then finds nothing more to move, or only what came since.
             onError: "pausing",
           },
         },
-        pausing: { after: { retryInterval: "writing" } },
+        /** What was moved before is not known, nor when it is taken: the thread stays. */
+        pausing: { entry: assign({ mayDelete: false }), after: { retryInterval: "writing" } },
       },
     },
 
@@ -304,7 +306,6 @@ export const rerouteMachine = chart.createMachine({
     /** The emptied thread goes, and the question with it. */
     cleaning: {
       initial: "deleting",
-      after: { lifetime: "done" },
       on: { "content.arrived": { actions: "tellLeft" } },
       states: {
         deleting: {
@@ -323,6 +324,7 @@ export const rerouteMachine = chart.createMachine({
         },
         /** The instruction is on disk, so it is tried again anyway; a press tries at once, and moves nothing. */
         unconfirmed: {
+          after: { lifetime: "#reroute.done" },
           on: {
             "chooser.pressed": { target: "deleting", actions: "saySettled" },
             "content.arrived": { target: "#reroute.done", actions: "tellLeft" },

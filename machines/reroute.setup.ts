@@ -34,6 +34,7 @@ export interface RerouteContext extends RerouteInput {
   readonly open: readonly JournalSeq[];
   /** Entries that were taken while it was not known yet that they had moved. */
   readonly taken: readonly JournalSeq[];
+  /** All that was moved is known, and the thread is one to delete. */
   readonly mayDelete: boolean;
   /** Times in a row that the question could not be shown. */
   readonly failures: number;

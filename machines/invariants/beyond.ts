@@ -196,16 +196,6 @@ export const elsewhere: readonly Elsewhere[] = [
     checks: ["test/unit/store/contract-work.ts", "test/unit/wire/forwarding.test.ts"],
   },
   {
-    ids: ["updates/Q-70", "updates/Q-71"],
-    sentence:
-      "What the user has chosen for is moved in one write and never again, and its thread is deleted only when all of it was taken elsewhere.",
-    checks: [
-      "test/unit/machines/reroute.machine.test.ts",
-      "test/unit/store/contract-reroute.ts",
-      "test/unit/wire/choosers.test.ts",
-    ],
-  },
-  {
     ids: ["updates/Q-81", "updates/Q-83", "updates/Q-86"],
     sentence:
       "A reaction touches only its own category and its own item, and what leaves the queue without a turn is settled.",

@@ -1,4 +1,4 @@
-/** Invariants of work that moves between live instances. */
+/** Invariants of work that moves: between live instances, and out of a thread that nobody has. */
 import { eachOf } from "./define.ts";
 import type { Invariant } from "./define.ts";
 
@@ -17,5 +17,19 @@ export const handoffInvariants: readonly Invariant[] = [
     sentence: "Work that moves between instances is begun once, unless who began it died before it was settled.",
     of: "moving",
     holds: ({ runs }) => runs <= 1,
+  }),
+  eachOf({
+    name: "reroute/movedOnce",
+    ids: ["updates/Q-70"],
+    sentence: "What the user has chosen for is moved in one write, and never again.",
+    of: "rerouting",
+    holds: ({ movesMax }) => movesMax <= 1,
+  }),
+  eachOf({
+    name: "reroute/deletedWhenTaken",
+    ids: ["updates/Q-71"],
+    sentence: "A thread whose content the user has chosen for is deleted only when all of it was taken elsewhere.",
+    of: "rerouting",
+    holds: ({ untakenDeletions }) => untakenDeletions === 0,
   }),
 ];

@@ -292,6 +292,14 @@ export interface MovingWorkView {
   readonly runs: number;
 }
 
+/** What was written in one thread that nobody had. */
+export interface ReroutingView {
+  /** How often a choice of the user's has moved one and the same of it, at most. */
+  readonly movesMax: number;
+  /** Times that the thread was deleted while something of it was neither taken elsewhere nor written too late. */
+  readonly untakenDeletions: number;
+}
+
 export interface WorldView {
   readonly lease: { readonly epoch: Epoch; readonly holder: InstanceId | null };
   /** Since the last look. */
@@ -335,6 +343,7 @@ export interface WorldView {
   /** Writes of the store since the last look. */
   readonly storeSteps: readonly StoreStepView[];
   readonly moving: readonly MovingWorkView[];
+  readonly rerouting: readonly ReroutingView[];
   /** What instances have in hand. */
   readonly queues: readonly QueueView[];
   readonly queueEntries: readonly QueueEntryView[];

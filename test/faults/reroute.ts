@@ -3,7 +3,7 @@
  *
  * Owns: those faults. Does not own: applying and trying them (`faults.ts`).
  */
-import { unit } from "./fault.ts";
+import { explored, unit } from "./fault.ts";
 import type { Fault } from "./fault.ts";
 
 const chart = "machines/reroute.machine.ts";
@@ -15,22 +15,22 @@ export const rerouteFaults: readonly Fault[] = [
     file: chart,
     find: "guard: ({ context }) => context.open.length === 0",
     replace: "guard: ({ context }) => context.open.length >= 0",
-    tries: [unit("machines/reroute.machine", "only when everything was taken")],
+    tries: [...explored("reroute/late"), unit("machines/reroute.machine", "only when everything was taken")],
   },
   {
     name: "a choice whose outcome is unknown may be made again, for another thread",
     file: chart,
-    find: 'pausing: { after: { retryInterval: "writing" } }',
-    replace: 'pausing: { after: { retryInterval: "#reroute.choosing" } }',
+    find: 'after: { retryInterval: "writing" }',
+    replace: 'after: { retryInterval: "#reroute.choosing" }',
     tries: [unit("machines/reroute.machine", "outcome is not known")],
   },
   {
     name: "a press after the content has moved moves what is there once more",
     file: chart,
-    find: '        unconfirmed: {\n          on: {\n            "chooser.pressed": { target: "deleting", actions: "saySettled" },\n            "content.arrived": { target: "#reroute.done", actions: "tellLeft" },\n          },\n        },\n      },\n    },\n\n    /** The thread stays',
+    find: 'after: { lifetime: "#reroute.done" },\n          on: {\n            "chooser.pressed": { target: "deleting", actions: "saySettled" },',
     replace:
-      '        unconfirmed: {\n          on: {\n            "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" },\n            "content.arrived": { target: "#reroute.done", actions: "tellLeft" },\n          },\n        },\n      },\n    },\n\n    /** The thread stays',
-    tries: [unit("machines/reroute.machine", "Q-70|T-52")],
+      'after: { lifetime: "#reroute.done" },\n          on: {\n            "chooser.pressed": { target: "#reroute.moving", actions: "rememberPress" },',
+    tries: [...explored("reroute/late"), unit("machines/reroute.machine", "Q-70|T-52")],
   },
   {
     name: "a question is asked for ever",
@@ -44,7 +44,21 @@ export const rerouteFaults: readonly Fault[] = [
     file: chart,
     find: '"content.ended": { guard: "isAmongThem", target: "dismissing" }',
     replace: '"content.ended": { guard: "isLast", target: "settling", actions: "takeOff" }',
-    tries: [unit("machines/reroute.machine", "ended unheard")],
+    tries: [...explored("reroute/answers"), unit("machines/reroute.machine", "ended unheard")],
+  },
+  {
+    name: "a thread is deleted when all that is known to have moved was taken, though more may have moved before",
+    file: chart,
+    find: "entry: assign({ mayDelete: false })",
+    replace: "entry: assign({ mayDelete: true })",
+    tries: explored("reroute/late"),
+  },
+  {
+    name: "a question ends while its thread is being deleted",
+    file: chart,
+    find: '    cleaning: {\n      initial: "deleting",',
+    replace: '    cleaning: {\n      after: { lifetime: "done" },\n      initial: "deleting",',
+    tries: explored("reroute/late"),
   },
   {
     name: "a button does not name the leadership that made it",

@@ -7,7 +7,6 @@ const busy = "64 requests of one seat at once are beyond any bound; the chart's 
 const defectOfAChild =
   "the child answers every failure of its slots by its output; only a defect of its own comes here";
 const supergroup = "the chat of this world is private, where a thread is deleted directly";
-const certain = "in this world a deletion is confirmed, or its answer is lost";
 const fencedLate = "no leader of this world is replaced while it writes that a deletion is put off";
 const leadsOn =
   "a leader that may be replaced loses no answer, and no thread, in these worlds; the chart's own tests do";
@@ -56,10 +55,6 @@ export const unexplored: ReadonlyMap<string, string> = new Map([
   ["capability", "two questions and an answer; whole instances in simulation run it"],
   ["grouping", "gathers the parts of one message; albums that real processes are sent run it"],
   ["instance", "its companions are charts of their own worlds; whole instances in simulation run them together"],
-  [
-    "reroute",
-    "one question, one write for either answer, one deletion; whole instances in simulation die at each of its effects",
-  ],
   ["reconciliation", "plans over the whole store, which worlds have in parts; whole instances in simulation run it"],
 ]);
 
@@ -151,19 +146,14 @@ export const unreached: ReadonlyMap<string, string> = new Map([
     "delivery.trying.forwarding on xstate.done.actor.0.delivery.trying.forwarding [1] → delivery.returned",
     "early is what the hand says when a lane has several updates under way; a dispatcher of this world has one",
   ],
-  [
-    "cleanup.beginning on always [0] → cleanup.proving",
-    "only instructions that are on disk begin so: no world has any yet",
-  ],
   ["cleanup.proving on xstate.done.actor.0.cleanup.proving [0] → cleanup.closing", supergroup],
   ["state cleanup.closing", supergroup],
   ["cleanup.closing on xstate.done.actor.0.cleanup.closing [0] → cleanup.deleting", supergroup],
   ["cleanup.closing on xstate.error.actor.0.cleanup.closing [0] → cleanup.deleting", supergroup],
-  [
-    "cleanup.proving on xstate.done.actor.0.cleanup.proving [3] → cleanup.ended",
-    "one who leaves holds the seat until its thread is gone, so nobody else can hold the thread",
-  ],
-  ["cleanup.deleting on xstate.done.actor.0.cleanup.deleting [1] → cleanup.postponing", certain],
   ["cleanup.postponing on xstate.done.actor.0.cleanup.postponing [0] → cleanup.ended", fencedLate],
   ["cleanup.postponing on xstate.error.actor.0.cleanup.postponing [0] → cleanup.ended", fencedLate],
+  [
+    "reroute.cleaning.deleting on xstate.error.actor.0.reroute.cleaning.deleting [0] → reroute.cleaning.unconfirmed",
+    defectOfAChild,
+  ],
 ]);

@@ -21,6 +21,8 @@ import { pollingWorld } from "./polling.world.ts";
 import type { PollingBounds } from "./polling.world.ts";
 import { queueWorld } from "./queue.world.ts";
 import type { QueueBounds } from "./queue.world.ts";
+import { rerouteWorld } from "./reroute.world.ts";
+import type { RerouteBounds } from "./reroute.world.ts";
 import { registrationWorld } from "./registration.world.ts";
 import type { RegistrationBounds } from "./registration.world.ts";
 
@@ -171,6 +173,18 @@ export const quietRegistration: RegistrationBounds = {
   evidence: 0,
 };
 
+export const quietReroute: RerouteBounds = {
+  isAlbum: false,
+  writes: 0,
+  presses: 1,
+  losses: 0,
+  absences: 0,
+  ends: 0,
+  takeovers: 0,
+  retries: 0,
+  questions: 0,
+};
+
 const lease = kindOf((bounds: LeaseBounds, name) => leaseWorld(bounds, undefined, name), quietLease);
 const owner = kindOf((bounds: OwnerBounds, name) => ownerWorld(bounds, undefined, name), quietOwner);
 const polling = kindOf((bounds: PollingBounds, name) => pollingWorld(bounds, undefined, name), quietPolling);
@@ -189,6 +203,7 @@ const registration = kindOf(
   (bounds: RegistrationBounds, name) => registrationWorld(bounds, undefined, name),
   quietRegistration,
 );
+const reroute = kindOf((bounds: RerouteBounds, name) => rerouteWorld(bounds, undefined, name), quietReroute);
 
 export const worlds: readonly CheckedWorld[] = [
   // Three stand for one lease; two go through each kind of fault; two must come to a leader once faults have stopped,
@@ -326,4 +341,13 @@ export const worlds: readonly CheckedWorld[] = [
     { attempts: 3, leaders: 2, impatience: 1, closings: 1, crashes: 1, farewells: 1 },
     { losses: 1 },
   ),
+
+  // One question: every answer and its failures; what comes late while it is asked, moved and deleted; another leader's.
+  reroute.safe("reroute/answers", { presses: 2, absences: 2, losses: 1, ends: 1 }, { absences: 3, losses: 2 }),
+  reroute.safe(
+    "reroute/late",
+    { isAlbum: true, writes: 1, presses: 2, losses: 1, retries: 1, questions: 1 },
+    { presses: 3, losses: 2 },
+  ),
+  reroute.safe("reroute/leaders", { writes: 1, presses: 2, takeovers: 1, questions: 1, retries: 1 }, { losses: 1 }),
 ];

@@ -3,7 +3,8 @@
  * that is over.
  */
 import { describe, expect, it } from "vitest";
-import { cleanupMachine, cleanupPauseMs } from "../../../machines/cleanup.machine.ts";
+import { cleanupMachine } from "../../../machines/cleanup.machine.ts";
+import { cleanupPauseMs } from "../../../machines/cleanup.rules.ts";
 import type { CleanupInput, DeleteAnswer } from "../../../machines/cleanup.machine.ts";
 import { chatId, epoch } from "../../../machines/ids.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";

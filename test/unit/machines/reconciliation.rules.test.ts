@@ -70,6 +70,12 @@ describe("threads/RC-1, RC-2: instructions", () => {
     expect(plan(begun, later)).toMatchObject({ actions: [], nextInMs: 7_000 });
   });
 
+  it("updates/Q-71: one for a thread that was emptied is carried out by who asked for it, and gone on with here", () => {
+    const asked = (differs: object) => plan({ cleanups: [cleanup(1, { reason: "rerouted", ...differs })] });
+    expect(asked({})).toMatchObject({ actions: [], nextInMs: 8_000 });
+    expect(asked({ attempts: 1, lastReason: "timed out" }).actions).toHaveLength(1);
+  });
+
   describe("where the clock was set back an hour since", () => {
     const ahead = { dueAtMs: nowMs + 3_600_000, attempts: 1 };
     const whenLed = (forMs: number) => ({ leadingSinceMs: nowMs - forMs });

@@ -23,6 +23,7 @@ const arrived = (isAlbum = false) => ({ type: "content.arrived", isAlbum }) as c
 const accepted = (seq: typeof one) => ({ type: "content.accepted", seq }) as const;
 const ended = (seq: typeof one) => ({ type: "content.ended", seq }) as const;
 const seatsChanged = { type: "seats.changed" } as const;
+const takingAway = { dismissChooser: { epoch: 4, source, message: question } };
 const moved = (seqs = [one, two], mayDelete = true): MoveAnswer => ({ kind: "moved", seqs, mayDelete });
 const said = (word: string, query = "q1") => ({ type: "reroute.answered", query, word });
 const failed = { kind: "failed", reason: "502", retryAfterMs: 2_000 } as const;
@@ -127,6 +128,14 @@ describe("a choice", () => {
     expect(reroute.after("retryInterval").requests).toEqual({ moveContent: { epoch: 4, source, to } });
   });
 
+  it("updates/Q-71: leaves the thread there when its outcome was not known once: more may have moved than is known", () => {
+    const reroute = moving()
+      .fail("moveContent")
+      .after("retryInterval")
+      .answer("moveContent", moved([two]));
+    expect(reroute.send({ type: "content.accepted", seq: two }).requests).toEqual(takingAway);
+  });
+
   it("updates/OP-34: of somebody who is gone by now moves nothing, and the question stays", () => {
     const reroute = moving().answer("moveContent", { kind: "absent" });
     expect(reroute.facts).toEqual([said("gone")]);
@@ -167,7 +176,6 @@ describe("an agent that is to move into the thread", () => {
   const bound = () => offering().answer("offerThread", { kind: "accepted", seat });
   const seating = () => bound().answer("giveThread", { kind: "given" });
   const asking = { showChooser: { ...shown, message: question } };
-  const takingAway = { dismissChooser: { epoch: 4, source, message: question } };
 
   it("is chosen from a list of its own, with a way back", () => {
     expect(listed().facts).toEqual([said("whom")]);

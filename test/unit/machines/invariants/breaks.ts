@@ -163,6 +163,8 @@ export const deliveryBreaks: Breaks = {
     withMoving({ runnableAt: [sound.owner.recordOf ?? stranger, stranger] }),
   ],
   "handoff/runsOnce": [withMoving({ runs: 2 })],
+  "reroute/movedOnce": [{ rerouting: [{ movesMax: 2, untakenDeletions: 0 }] }],
+  "reroute/deletedWhenTaken": [{ rerouting: [{ movesMax: 1, untakenDeletions: 1 }] }],
   "polling/confirmedIsDurable": [withFetched({ inJournal: false })],
   "polling/cursorIsDurable": [withFetched({ inJournal: false, confirmed: false })],
   "delivery/onlyTheOwnerIsHeard": [{ strangers: [{ updateId: updateId(9), wasGiven: true }] }],

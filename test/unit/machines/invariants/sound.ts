@@ -269,6 +269,7 @@ export const sound: WorldView = {
   cursors: [updateId(3)],
   updates: [{ updateId: updateId(1), settled: 1, handedOut: 1, overtook: false }],
   moving: [{ runnableAt: [leader], heldBy: leader, runs: 1 }],
+  rerouting: [{ movesMax: 1, untakenDeletions: 0 }],
   strangers: [{ updateId: updateId(9), wasGiven: false }],
   owner: {
     recordOf: leader,
