@@ -305,4 +305,25 @@ export const ruleFaults: readonly Fault[] = [
     replace: "this.notBeforeMs = Math.max(this.notBeforeMs, this.clock.elapsedMs() + delayMs * 0);",
     tries: [unit("threads/probes")],
   },
+  {
+    name: "what was just admitted waits where the clock was set back",
+    file: "machines/attempts.rules.ts",
+    find: "if (attempts === 0) return 0;",
+    replace: "if (attempts < 0) return 0;",
+    tries: [unit("store/memory", "set back"), unit("machines/attempts.rules")],
+  },
+  {
+    name: "a deletion under way waits until the clock is where it had been",
+    file: "machines/reconciliation.rules.ts",
+    find: "isOfAnotherClock(cleanup, nowMs) ? leadingSinceMs : dueAtMs",
+    replace: "isOfAnotherClock(cleanup, nowMs) ? Math.max(leadingSinceMs, dueAtMs) : dueAtMs",
+    tries: [unit("machines/reconciliation.rules", "set back")],
+  },
+  {
+    name: "reconciliation deletes a thread that whoever asked for it is about to delete",
+    file: "machines/reconciliation.rules.ts",
+    find: "return dueMs + callMaxMs;",
+    replace: "return dueMs;",
+    tries: [unit("machines/reconciliation.rules", "Q-71")],
+  },
 ];

@@ -160,8 +160,10 @@ async function runPiece(piece: Piece, sink: ((line: string) => void) | undefined
   return result;
 }
 
+/** The command that shows it again; a `'` cannot stand in what was forced. */
 function commandFor({ world, seed, hours, instances }: Piece): string {
-  return `npm run simulate -- --world ${world} --seed ${seed} --hours ${hours} --instances ${instances}`;
+  const force = values.force === "{}" ? "" : ` --force '${values.force}'`;
+  return `npm run simulate -- --world ${world} --seed ${seed} --hours ${hours} --instances ${instances}${force}`;
 }
 
 /** The same in a thread of its own. */

@@ -43,6 +43,19 @@ export function workContract(make: () => Promise<Harness>): void {
     expect(await adopt(the.update(1), "a3")).toEqual({ kind: "adopted", claimed: null });
   });
 
+  test("what was admitted is adopted although the clock was set back since", async ({ store }) => {
+    await furnished(store);
+    const { seat, instanceId, incarnation } = the.registration(1, 1, "g1");
+    if (incarnation === null) throw new Error("the fixture proves nothing");
+    await store.seats.claim({ seat, instanceId, incarnation, expected: null, threadGraceMs: null });
+    const { lane } = the.update(1);
+    const claimant = the.claimant(1, 1, "g1", "a1");
+    expect(await store.work.adopt({ update: null, lane, claimant, nowMs: the.startMs - 3_600_000 })).toMatchObject({
+      kind: "adopted",
+      claimed: { updateId: 1 },
+    });
+  });
+
   test("updates/T-34 a claim is granted once; the holder hears repeated, others heldElsewhere", async ({ store }) => {
     await furnished(store);
     const claim = (s: number, i: number, g: string, a: string) =>
