@@ -9,6 +9,7 @@ import { superseded } from "../../machines/invariants/superseded.ts";
 import { activationParts } from "../../test/model/worlds/activation.world.ts";
 import { deliveryParts } from "../../test/model/worlds/delivery.world.ts";
 import { handoffParts } from "../../test/model/worlds/handoff.world.ts";
+import { rerouteParts } from "../../test/model/worlds/reroute.world.ts";
 import { leaseParts } from "../../test/model/worlds/lease.world.ts";
 import { membershipParts } from "../../test/model/worlds/membership.world.ts";
 import { ownerParts } from "../../test/model/worlds/owner.world.ts";
@@ -36,6 +37,7 @@ export const worlds = [
   ["explorer and walks: polling", pollingParts],
   ["explorer and walks: delivery", deliveryParts],
   ["explorer: handoff", handoffParts],
+  ["explorer: reroute", rerouteParts],
   ["explorer: activation", activationParts],
   ["explorer: membership", membershipParts],
   ["explorer: queue", queueModelParts],

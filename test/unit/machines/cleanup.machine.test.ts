@@ -4,7 +4,6 @@
  */
 import { describe, expect, it } from "vitest";
 import { cleanupMachine } from "../../../machines/cleanup.machine.ts";
-import { cleanupPauseMs } from "../../../machines/cleanup.rules.ts";
 import type { CleanupInput, DeleteAnswer } from "../../../machines/cleanup.machine.ts";
 import { chatId, epoch } from "../../../machines/ids.ts";
 import { faultsOfCoverage, noFaults } from "../../support/charts/coverage.ts";
@@ -110,13 +109,6 @@ describe("what was not confirmed is not removed", () => {
     ["the proof was not observed", () => proving().fail("beginCleanup", new Error("busy")), "Error: busy"],
   ])("threads/CL-4: it ends without a call, with the reason, when %s", (_, ended, reason) => {
     expect(ended().output).toEqual(failed(reason));
-  });
-
-  it("waits twice as long each time, at most ten minutes, never less than Telegram asks for", () => {
-    expect([1, 2, 3, 9, 10, 99].map((attempts) => cleanupPauseMs(attempts, 0))).toEqual([
-      2_000, 4_000, 8_000, 512_000, 600_000, 600_000,
-    ]);
-    expect(cleanupPauseMs(1, 20_000)).toBe(20_000);
   });
 });
 
